@@ -1,6 +1,6 @@
-"""The blocks of a report, without their appearance: both renderers draw the same blocks.
+"""The blocks of a report, without their appearance: HTML and Markdown show the same blocks.
 
-All text is data: the renderers escape it.  Inline marks are types, never markup in a string.
+All text is data: the renderers escape it.  Emphasis and code are types, never markup in a string.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InlineCode:
 
 @dataclass(frozen=True)
 class StrongText:
-    """An emphasised word."""
+    """Emphasised text."""
 
     text: str
 
@@ -38,7 +38,7 @@ RichText = tuple[InlineElement, ...]
 
 @dataclass(frozen=True)
 class Heading:
-    """Level 3 or 4, inside a part."""
+    """A heading of level 3 or 4, inside a section."""
 
     level: int
     text: str
@@ -68,11 +68,11 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell with an optional verdict.  The tone adds nothing to the words.
+    """A table cell with an optional verdict.  Its colour says nothing that its text does not say.
 
-    `content`: words, a quantity, or several of them.  `unit`: the unit that the words of the cell
-    print for the numbers of its row.  `series`: key (`Origins`) of the history series that the cell
-    links to; "" for the series of its quantity.
+    `content`: text, a quantity, or several of them.  `unit`: the unit that the text of the cell
+    prints for the numbers of its row.  `series_key`: key (`series.series_key`) of the history
+    series that the cell links to; "" for the series of its quantity.
     """
 
     content: InlineElement | RichText
@@ -83,7 +83,7 @@ class Cell:
 
     @property
     def content_tuple(self) -> RichText:
-        """The texts and quantities of the cell, in order, as a tuple."""
+        """The content as a tuple of texts and quantities, in order."""
         return self.content if isinstance(self.content, tuple) else (self.content,)
 
     @property
@@ -114,8 +114,8 @@ class Column:
 
     `unit`: unit of the column's numbers, which the heading prints in place of ``{}`` in the name or
     after the name; "" if the caption, another cell of the row or the numbers print their unit.
-    `base`: default base of the column's ratios: the name of a column or row of this part that holds
-    the value of the base.
+    `base_name`: name of the column or row, of this section, that holds the values over which the
+    column's ratios are formed, unless a ratio names its own.
     """
 
     name: str
@@ -137,9 +137,9 @@ class Column:
 class Table:
     """Rows with one cell for each column; the first column names the row.
 
-    `units`: the units that the caption prints.  ValueError if the caption lacks one of them, if it
-    names confidence levels but not that of every interval, or if a row and the columns differ in
-    length.
+    `rich_caption`: the caption; `caption_units`: the units that it prints.  ValueError if the
+    caption lacks one of them, if it names confidence levels but not that of every interval, or if a
+    row and the columns differ in length.
     """
 
     rich_caption: str | RichText
@@ -163,9 +163,9 @@ class Table:
 
     @property
     def interval_and_unit_widths(self) -> tuple[float, ...]:
-        """The width of the longest tail of each column, in widths of a digit.
+        """For each column the width of the longest interval with its unit, in widths of a digit.
 
-        Medians line up if all tails of a column are as wide.
+        Medians line up if these have the same width in all rows.
         """
         columns = zip(*self.rows, strict=True)
         return tuple(0.85 * max(len(cell.interval_and_unit) for cell in cells) for cells in columns)
@@ -181,7 +181,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """The content of a drawing; `name`: file name without suffix; `alt`: alternative text."""
+    """A plot or a map; `name`: of its file, without suffix; `alt_text`: its alternative text."""
 
     name: str
     alt_text: str
@@ -195,7 +195,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Figures of one kind beside each other, under one caption."""
+    """Figures of one type beside each other, under one caption."""
 
     caption: RichText
     figures: tuple[Figure, ...]
@@ -203,7 +203,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class CollapsibleBlocks:
-    """Details, folded on a screen and open on paper."""
+    """Blocks that are folded under `summary` on a screen, and open on paper."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -224,10 +224,10 @@ class Answer:
 class ReportSection:
     """A folded section of the report, and its entry at the top of the report.
 
-    The entry consists of `question` (optional), `answers` (one short line each), `summary` (small
-    tables) and `picture` (the answer as figures).  The section begins with `panel_answers`, one for
-    each panel, and `verdicts`, tables of verdicts.  `warnings` (one plain line each) are notices of
-    the report, and the terminal prints them too.
+    The entry consists of `question` (optional), `answers` (one short line each), `summary_tables`
+    (small) and `answer_gallery` (the answer as figures).  The section begins with `panel_answers`,
+    one for each panel, and `verdict_tables`.  `warnings` (one plain line each) are notices of the
+    report, and the terminal prints them too.
     """
 
     anchor: str
@@ -243,24 +243,27 @@ class ReportSection:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All figures of the part, folded ones included; its picture comes first."""
+        """All figures of the section, folded ones included; those of the answer come first."""
         galleries = [block for block in flatten_blocks(self.blocks) if isinstance(block, Gallery)]
         galleries = [self.answer_gallery, *galleries] if self.answer_gallery else galleries
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All tables of the part, folded ones included: summary, verdicts, then the blocks' own."""
+        """All tables of the section, folded ones included: summary, verdicts, then those of its
+        blocks.
+        """
         block_tables = (block for block in flatten_blocks(self.blocks) if isinstance(block, Table))
         return (*self.summary_tables, *self.verdict_tables, *block_tables)
 
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; (name, value) pairs: `facts` under the title, `provenance` below the answers.
+    """A whole report; (name, value) pairs: `title_facts` under the title, `provenance_facts` below
+    the answers.
 
-    `series`: keys of the series on the history page beside the published report; cells of these
-    series link to that page.  If `series` is empty, there is no such page.
+    `history_series_keys`: keys of the series on the history page beside the published report; cells
+    of these series link to that page.  If it is empty, there is no such page.
     """
 
     title: str
@@ -297,7 +300,7 @@ class Report:
 
     @property
     def top_sections(self) -> tuple[ReportSection, ...]:
-        """The parts with answers or a summary at the top of the report."""
+        """The sections with answers or tables at the top of the report."""
         return tuple(part for part in self.sections if part.answers or part.summary_tables)
 
     @property
@@ -306,12 +309,12 @@ class Report:
 
 
 def make_answer(emphasised: str, plain: str, status_colour: StatusColour = "plain") -> Answer:
-    """An answer: `first`, emphasised, then `rest`."""
+    """An answer that begins with an emphasised text."""
     return Answer((StrongText(emphasised), plain), status_colour)
 
 
 def plain_text(text: RichText) -> str:
-    """The words and numbers of a text, without marks."""
+    """The text without emphasis and code marks, with its numbers as printed."""
     return "".join(
         part.text if isinstance(part, InlineCode | StrongText) else str(part) for part in text
     )

@@ -63,14 +63,15 @@ _FAMILIES_NOTE: RichText = (
 
 
 def max_launches_per_case(data: BundleData) -> int:
-    """The largest number of passed launches of any case."""
+    """The largest number of completed launches of any case."""
     return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
 
 def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
     """The launches of each case that every underpowered claim needs; None if none is underpowered.
 
-    A claim with values in a share of the `launch_count` launches has them in that share of more.
+    A claim that has values in a share of `launch_count` launches is taken to have them in the same
+    share of more launches.
     """
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
@@ -122,7 +123,7 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
 def families_section(
     data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> ReportSection | None:
-    """The part on families: a row for each, and which claims are primary; None without claims."""
+    """The section on families, a row for each; None without claims."""
     if not verdicts:
         return None
     families = {claim.family for claim in verdicts}
@@ -197,7 +198,7 @@ class Correction:
 
 
 def build_report(data: BundleData, correction: Correction | None = None) -> Report:
-    """Judge the claims of all studies together, and make the report; `correction` is its note."""
+    """Judge the claims of all studies together, and return the report; `correction`: its note."""
     sections = list(_sections_of_report(data))
     verdicts = judge_report_claims(data, sections)
     headlines = {
@@ -232,7 +233,7 @@ def build_report(data: BundleData, correction: Correction | None = None) -> Repo
 
 @dataclass(frozen=True)
 class _SectionWithClaims:
-    """A section with its claims; `study`: None for the comparison of toolchains."""
+    """A section with the ratios of its claims; `study`: None where toolchains are compared."""
 
     section: Section
     claims: Mapping[Claim, Sequence[float]]

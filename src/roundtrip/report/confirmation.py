@@ -56,7 +56,7 @@ _METHOD_NOTE = (
 class RepeatedSeries:
     """A series that was worse last night, its control, and the sign tests of both.
 
-    `launches_elsewhere`: launches of both that ran on other nodes than the night's.
+    `launches_on_other_nodes`: launches of both that ran on other nodes than those of the night.
     """
 
     worse_series: JudgedSeries
@@ -103,7 +103,7 @@ class ConfirmationResult:
         return f"Launched again: {', '.join(counts)}."
 
     def describe_series(self, judged: JudgedSeries) -> str:
-        """The sentence on the series of `line`; "" if it was no candidate for a repetition."""
+        """The sentence on a series; "" if it was no candidate for a repetition."""
         repeat = self.repeated_by_series_key.get(judged.series.key)
         if repeat is None:
             return ""
@@ -112,7 +112,7 @@ class ConfirmationResult:
         return repeat.sentence
 
     def to_json_object(self, judged: JudgedSeries) -> dict[str, Any] | None:
-        """The result for the series of `line` as a JSON object; None if it was no candidate."""
+        """The result for a series as a JSON object; None if it was no candidate."""
         repeat = self.repeated_by_series_key.get(judged.series.key)
         if repeat is None:
             return None
@@ -177,7 +177,7 @@ def _control_sort_key(
 
 
 def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
-    """The cases to launch again: those of `pairs`, controls included."""
+    """Ids of the cases of `worse_series_with_controls`, controls included."""
     return {
         str(judged.series.identity["case_id"])
         for pair in worse_series_with_controls(verdicts)
@@ -187,7 +187,7 @@ def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
-    """That of the newest night among a site's reports; UserError if its bundle cannot be read."""
+    """The confirmation of the newest night of a site; UserError if its bundle cannot be read."""
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     digests = {judged.series.points[-1].digest for judged in worse_lines}
     for revision in published.current_revisions(site)[0] if digests else ():
@@ -228,7 +228,7 @@ def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> 
 
 
 def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
-    """The medians of undisturbed repeated launches, and the reason if none were made."""
+    """Medians of the undisturbed repeated launches, and the reason if there are none, else ""."""
     folder = night_data.folder / records.CONFIRMATION_FOLDER
     if folder.is_dir():
         repeats = data.read_bundle(folder)

@@ -35,16 +35,17 @@ _ClaimT = TypeVar("_ClaimT", bound=Claim)
 
 @dataclass(frozen=True)
 class BundleData:
-    """The tables of a bundle, with columns as in `collect.bundle_rows`, keyed by launch.
+    """The tables of a bundle, with columns as in `bundle_rows`, keyed by launch.
 
     `launches`: cases.parquet with two more columns, `parameters` and `emulation`: lists from
-    `settings_by_launch`, null if empty.  `points`: of completed launches.  `details`: by study.
-    `samples`: read lazily, because they grow large.  `medians`: of each launch and series.
-    `history`: the earlier nights that the bundle holds.
+    `settings_by_launch`, null if empty.  `points`: of completed launches.  `records_by_study`: what
+    workloads recorded besides.  `samples`: read lazily, because they grow large.  `launch_medians`:
+    of each launch and series.  `env_records`: the JSON files of ``env/`` by name, None if
+    unreadable.  `past_nights`: the earlier nights that the bundle holds.
 
     Launches of a campaign over pairs of nodes are in `launches` and `placement`, and their values
-    in `pairs` (columns `PAIRS`).  No study compares them, so `points`, `samples` and `medians` lack
-    them.
+    in `node_pairs` (columns `PAIRS`).  No study compares them, so `points`, `samples` and
+    `launch_medians` lack them.
     """
 
     folder: Path
@@ -80,7 +81,7 @@ class BundleData:
 
     @cached_property
     def series_medians(self) -> SeriesMedians:
-        """The history series of the bundle's values."""
+        """The medians of completed launches by history series."""
         return SeriesMedians(
             self.launch_medians.join(self.completed_launches, on="launch", how="semi")
         )
@@ -98,13 +99,13 @@ class BundleData:
 
     @cached_property
     def node_series_nights(self) -> pl.DataFrame:
-        """The series of nodes from this night's pairs of nodes: columns `NIGHTS`."""
+        """This night's values of the series of nodes, from its pairs of nodes: columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
         return nodes.node_series(self.node_pairs, self.analysis.nodes, level)
 
     @cached_property
     def past_series_medians(self) -> SeriesMedians:
-        """The series of the nights before, and the series of nodes of this night."""
+        """The medians of series in the nights before, with those of the nodes in this night."""
         return SeriesMedians(pl.concat([self.past_nights.nights, self.node_series_nights]))
 
     @cached_property
@@ -130,7 +131,7 @@ class BundleData:
         return self.completed_launches.filter(pl.col("study") == study, ~in_pairs)
 
     def workload_records(self, study: str) -> dict[str, dict[str, Any]]:
-        """What a study's workload recorded, by launch: the fields of the study's `record`."""
+        """By launch, what a study's workload recorded: the fields of the study's run record."""
         if study not in self.records_by_study:
             return {}
         return {
@@ -185,7 +186,7 @@ def read_bundle(bundle: Path) -> BundleData:
 def judge_claims(
     data: BundleData, claims: Mapping[_ClaimT, Sequence[float]], levels: Levels | None = None
 ) -> dict[_ClaimT, ClaimVerdict]:
-    """Judge `claims`, each family together; the ratios of a claim are in the order of rounds.
+    """The verdict on each claim, families corrected together; `claims`: ratios in order of rounds.
 
     `levels`: by default those of the bundle, from which each claim takes the margin of its study.
     """

@@ -1,6 +1,6 @@
-"""Draws a view in its frame: axes, rows, marks and names.
+"""Draws a view in its frame: axes, rows, curves and names.
 
-The page's script moves the marks when a reader zooms, so every shape is a path through points
+The page's script moves the shapes when a reader zooms, so every shape is a path through points
 ``x,y``, a circle or a transformed point.
 """
 
@@ -56,7 +56,7 @@ def colour_group(
 
 
 class Drawing(Frame):
-    """The content of a frame, from back to front."""
+    """The SVG elements of a view, from back to front."""
 
     #: Extra width of a page-coloured line behind each line, which keeps crossing lines visible.
     casing_width: ClassVar[float] = 1.2
@@ -113,7 +113,9 @@ class Drawing(Frame):
             yield element("path", {**paint, "d": svg.path_data((x, y) for y in ends)})
 
     def marks(self) -> Iterator[Markup]:
-        """Strip, rules, events, all intervals and all curves, from back to front."""
+        """All that a zoom moves: range, reference lines, events, intervals, curves, from back to
+        front.
+        """
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis
         if view.shaded_range and axis:
@@ -281,7 +283,7 @@ class Drawing(Frame):
                 yield element("path", {**stroke, "d": bars})
 
     def _legend_symbol(self, index: int, curve: Curve) -> Markup:
-        """The sign before the name of a curve: a piece of its line, with a point on it."""
+        """The symbol before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
         if curve.line_width and not self.view.row_names:
             dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound_name else {}
@@ -321,7 +323,7 @@ class Drawing(Frame):
     def _curve_label(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
     ) -> Markup:
-        """The sign and the name of a curve at a place."""
+        """The symbol and the name of a curve at (`x`, `y`)."""
         attributes = {
             "data-curve": index,
             "transform": f"translate({coordinate_text(x)},{coordinate_text(y)})",
@@ -335,7 +337,7 @@ class Drawing(Frame):
 
 
 class ThumbnailDrawing(Drawing):
-    """Only the marks of a view, all of them inside `size` (width, height)."""
+    """The marks of a view without axes and names, all inside `size` (width, height) in pixels."""
 
     casing_width: ClassVar[float] = 0.0
 

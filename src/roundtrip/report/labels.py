@@ -1,4 +1,4 @@
-"""Labels of rows that were not measured on a real network, and notices about them."""
+"""Labels of values that were emulated or simulated, and notices about them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXT_BY_PLACEMENT = {
 
 
 def launch_label(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
-    """The label of a launch: ``EMULATED WAN: RTT 2 ms`` or ``SIMULATED``; "" if it was measured."""
+    """``EMULATED WAN: RTT 2 ms`` or ``SIMULATED``; "" if the launch was measured."""
     labels = []
     if emulation:
         facts = {fact["name"]: fact for fact in emulation}
@@ -53,7 +53,7 @@ def launch_label(emulation: Sequence[Mapping[str, Any]] | None, simulated: objec
 
 
 def title_differences(titles: Collection[str]) -> dict[str, str]:
-    """The comma-separated parts of each label that not all labels share; "" for a single label."""
+    """By title, its comma-separated words that not all titles have; "" for a single title."""
     parts = {title: title.split(", ") for title in titles}
     common_parts = set.intersection(*map(set, parts.values())) if parts else set()
     return {
@@ -63,12 +63,12 @@ def title_differences(titles: Collection[str]) -> dict[str, str]:
 
 
 def short_titles(titles: Collection[str]) -> dict[str, str]:
-    """As `label_differences`, with the whole label in place of ""."""
+    """By title, its difference from the others, or the whole title if there is none."""
     return {title: difference or title for title, difference in title_differences(titles).items()}
 
 
 def join_titles(titles: Collection[str]) -> str:
-    """``MPICH 4.0 and Open MPI 4.1, Boost 1.81``: labels, and the parts that all share once."""
+    """``MPICH 4.0 and Open MPI 4.1, Boost 1.81``: titles, and once what all of them share."""
     differences = title_differences(titles)
     if not all(differences.values()):
         return " and ".join(titles)
@@ -79,7 +79,7 @@ def join_titles(titles: Collection[str]) -> str:
 
 
 def add_missing_setting(title: str, setting: str) -> str:
-    """`title` with the parts of `setting` that it lacks: ``MPI, stream`` and ``ranks 2``."""
+    """The title, and those words of the setting that it lacks: ``MPI, stream`` and ``ranks 2``."""
     words = title.replace("-", "").replace(",", " ").replace("/", " ").split()
     parts = setting.split(", ")
     unnamed = [part for part in parts if part.rpartition(" ")[2].replace("-", "") not in words]
@@ -87,12 +87,12 @@ def add_missing_setting(title: str, setting: str) -> str:
 
 
 def add_label(name: str, launch: Mapping[str, Any]) -> str:
-    """`name` with the kind of the launch `row` if it was emulated or simulated."""
+    """The name, followed by the label of the launch if it was emulated or simulated."""
     return f"{name} {launch_label(launch['emulation'], launch['simulated'])}".strip()
 
 
 def labels_by_environ(launches: pl.DataFrame) -> dict[str, str]:
-    """The kinds of those launches, by environment, that passed and were not measured."""
+    """Labels of the completed launches that were not measured, by environment."""
     rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
     labels: dict[str, dict[str, None]] = {}
     for environ, emulation, simulated in rows.iter_rows():
@@ -102,7 +102,7 @@ def labels_by_environ(launches: pl.DataFrame) -> dict[str, str]:
 
 
 def label_suffix(labels: Iterable[str]) -> str:
-    """`` (EMULATED WAN: RTT 2 ms)``: the distinct `kinds`; "" if all values are measured."""
+    """`` (EMULATED WAN: RTT 2 ms)``: the distinct labels; "" if all values are measured."""
     text = "; ".join(dict.fromkeys(label for label in labels if label))
     return f" ({text})" if text else ""
 
@@ -115,7 +115,7 @@ def partial_label_suffix(labels: Iterable[str]) -> str:
 
 
 def are_all_simulated(labels: Iterable[str]) -> bool:
-    """Whether there are values, and the kind of each of them is a simulated one."""
+    """Whether there are labels, and each of them says SIMULATED."""
     distinct_labels = set(labels)
     return bool(distinct_labels) and all(
         label.endswith(_SIMULATED_LABEL) for label in distinct_labels
@@ -123,7 +123,7 @@ def are_all_simulated(labels: Iterable[str]) -> bool:
 
 
 def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:
-    """Labels by environment, from the facts of all nights; none where all nights measured."""
+    """Labels by environment, from the facts of all nights; none if it measured."""
     labels: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():
@@ -139,7 +139,7 @@ def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:
 
 
 def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
-    """A notice that values are emulated or simulated; None if all are measured."""
+    """A notice that values are emulated or simulated; None without labels."""
     if not labels_by_environ:
         return None
     distinct_labels = "; ".join(sorted(set(labels_by_environ.values())))
@@ -152,7 +152,7 @@ def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
 
 
 def simulated_launches(data: BundleData) -> pl.DataFrame:
-    """Completed launches that were simulated: columns as in `Data.launches`."""
+    """Completed launches that were simulated: columns as in `BundleData.launches`."""
     return data.completed_launches.filter(pl.col("simulated").fill_null(False))
 
 

@@ -1,4 +1,4 @@
-"""One line for each series of a campaign on a site: its verdict, and changes near its step."""
+"""The verdict on each series of a campaign on a site, and the changes near its step."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ COLOUR_BY_VERDICT: dict[Verdict, StatusColour] = {
 class SeriesJudgement:
     """The verdict on one series, and the step that it rests on, if any.
 
-    `newest_night`: set if the verdict rests on it.  `is_news`: whether only the newest nights, or a
-    level of at most `news_nights` nights, support the verdict.  `is_alarm`: whether the series is
-    worse and nobody accepted that.  `ratio`: as printed, with its interval.  `evidence` orders the
-    rows of one verdict: evidence of the step over its threshold, or distance of a drift from none.
+    `newest_night`: set if the verdict rests on it.  `is_recent`: whether only the newest nights, or
+    a level of at most `news_nights` nights, support the verdict.  `is_alarm`: whether the series is
+    worse and nobody accepted that.  `ratio_text`: with its interval.  `evidence` orders the series
+    of one verdict: evidence of the step over its threshold, or distance of a drift from none.
+    `detectable_step`: a fraction of the level.
     """
 
     verdict: Verdict
@@ -74,7 +75,7 @@ def judge_series(
 ) -> SeriesJudgement:
     """The verdict on a series in words and numbers.
 
-    A step counts as long as the newest nights belong to it, not only while it is news: a regression
+    A step counts as long as the newest nights belong to it, even if it is not recent: a regression
     remains one until somebody fixes or accepts it.  Change points up to `accepted_night` are the
     baseline; steps that began before night `since` are no alarm.
     """
@@ -123,12 +124,13 @@ def judge_series(
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """One series and its verdict; its step began on `night`.
+    """One series and its verdict; its step, if any, began on `step_night`.
 
-    `change_night`: the night near the step at which something changed.  `changes`: the changes near
-    the step or, if the series is worse last night, of that night.  `causes`: the changes near each
-    change point, in order.  `mark`: what is emulated or simulated.  `acceptance`: the newest
-    annotation that accepts the level.  `revisions`: sentences on earlier reports that are revised.
+    `change_night`: the night near the step at which something changed.  `changes`: those near the
+    step or, if the series is worse last night, of that night.  `changes_by_step`: those near each
+    change point, in order.  `emulation_label`: what is emulated or simulated, else "".
+    `acceptance`: the newest annotation that accepts the level.  `revision_sentences`: how earlier
+    reports are revised.
     """
 
     series: HistorySeries
@@ -144,7 +146,7 @@ class JudgedSeries:
 
     @property
     def full_title(self) -> str:
-        """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, then `mark` in brackets."""
+        """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41 (EMULATED NODES)``."""
         return _full_title(self.series, self.emulation_label)
 
     @property
@@ -161,7 +163,7 @@ class JudgedSeries:
 
     @property
     def is_intermittent(self) -> bool:
-        """Whether its verdict rests on the share of odd nights, or of the worse of two modes."""
+        """Whether its verdict rests on how often nights are bad, or in the worse of two modes."""
         judgement = self.judgement
         return judgement.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and judgement.step is None
 
@@ -187,9 +189,9 @@ class JudgedSeries:
 
 @dataclass(frozen=True)
 class NightVerdicts:
-    """The lines of all series, worst first, and the calendar of their nights.
+    """All judged series, worst first, and the calendar of their nights.
 
-    `night_changes`: by night, every recorded fact that differs from the night before.
+    `changes_by_night`: by night, every recorded fact that differs from the night before.
     `settings`: those by which the histories were judged.
     """
 
@@ -199,7 +201,7 @@ class NightVerdicts:
     settings: NightSettings
 
     def with_verdict(self, verdict: Verdict) -> list[JudgedSeries]:
-        """The lines with this verdict."""
+        """The series with this verdict."""
         return [judged for judged in self.judged_series if judged.judgement.verdict is verdict]
 
     @property
@@ -293,7 +295,7 @@ def _revision_texts(
 
 
 def series_fact_subjects(series: HistorySeries) -> frozenset[str]:
-    """The subjects of facts that concern a series: its toolchain and its nodes."""
+    """The subjects of facts that concern a series: its environment and its nodes."""
     nodes = "+".join({point.nodes for point in series.points}).split("+")
     return frozenset((series.environ, *nodes))
 

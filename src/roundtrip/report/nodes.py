@@ -39,7 +39,7 @@ def measure_name(evidence: Evidence) -> MeasureName:
 
 
 def effect_content(log_effect: float, measure: str) -> RichText:
-    """An effect, given as a logarithm: ``+38 %``, large as ``41 times``; of bandwidth ``-40 %``."""
+    """``+38 %``, ``41 times`` if large, ``-40 %`` of bandwidth; from a natural logarithm."""
     if measure != BANDWIDTH and math.exp(log_effect) >= _MIN_PRINTED_FACTOR:
         return units.pure_number(math.exp(log_effect)), " times"
     percent = effect_percent(log_effect, measure)
@@ -48,12 +48,12 @@ def effect_content(log_effect: float, measure: str) -> RichText:
 
 
 def describe_effect(log_effect: float, measure: str) -> str:
-    """The text of `effect`."""
+    """The text of `effect_content`."""
     return plain_text(effect_content(log_effect, measure))
 
 
 def effect_percent(log_effect: float, measure: str) -> float:
-    """Percent from the usual value; `log`: natural logarithm of the effect, above 0 is worse.
+    """Percent from the usual value; `log_effect`: a natural logarithm, above 0 if worse.
 
     The result is negative for a bandwidth that is worse.
     """
@@ -61,7 +61,7 @@ def effect_percent(log_effect: float, measure: str) -> float:
 
 
 def measured_amount(value: float, unit: str, digits: int = 3) -> Quantity:
-    """A value that prints its unit; seconds become microseconds."""
+    """A value that prints its unit; seconds are printed as microseconds."""
     if unit == Unit.S:
         return units.amount(value * units.FACTOR_FROM_SECONDS[Unit.US], Unit.US, digits)
     return units.amount(value, unit, digits)
@@ -75,7 +75,7 @@ def describe_usual_level(name: MeasureName) -> str:
 
 
 def effect_interval_text(evidence: Evidence) -> str:
-    """`` [31, 45]``, the interval of the effect in the unit of `size`; "" without one."""
+    """`` [31, 45]``, the interval of an effect in the unit of its text; "" without one."""
     test, measure = evidence.unit_effect, measure_name(evidence).measure
     if test.low is None or test.high is None:
         return ""
@@ -96,7 +96,7 @@ def interval_includes_zero(evidence: Evidence) -> bool:
 
 
 def q_quantity(q: float) -> Quantity | str:
-    """A q-value (chance of a false discovery) with six decimals."""
+    """A q-value with six decimals."""
     return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE_NUMBER, decimals=6)
 
 
@@ -189,12 +189,12 @@ def describe_measure(name: MeasureName) -> str:
 
 
 def describe_partition(name: MeasureName, labels_by_environ: Mapping[str, str]) -> str:
-    """``partition cluster, openmpi41-boost181 (EMULATED NODES)``; `marks`: by environment."""
+    """``partition cluster, openmpi41-boost181 (EMULATED NODES)``: where a measure was taken."""
     return f"{name.place}, {name.environ}{environ_label_suffix([name.environ], labels_by_environ)}"
 
 
 def environ_label_suffix(environs: Iterable[str], labels_by_environ: Mapping[str, str]) -> str:
-    """`` (EMULATED NODES)``: the marks of these environments; "" for real hardware."""
+    """`` (EMULATED NODES)``: the labels of these environments; "" for real hardware."""
     labels = sorted(
         {labels_by_environ[environ] for environ in environs if labels_by_environ.get(environ)}
     )
@@ -202,7 +202,7 @@ def environ_label_suffix(environs: Iterable[str], labels_by_environ: Mapping[str
 
 
 def outlier_title(outlier: Outlier, labels_by_environ: Mapping[str, str]) -> str:
-    """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
+    """``node-1a2b is sick (EMULATED NODES)``."""
     label_suffix = environ_label_suffix(
         (measure_name(evidence).environ for evidence in outlier.evidence), labels_by_environ
     )
@@ -217,7 +217,7 @@ def outlier_title(outlier: Outlier, labels_by_environ: Mapping[str, str]) -> str
 def describe_healthy(verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str]) -> str:
     """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
 
-    If the launches can show no effect: how many more rounds are needed.  `marks`: by environment.
+    If the launches can show no effect: how many more rounds are needed.
     """
     names = [name for name in verdicts.sensitivities if isinstance(name, MeasureName)]
     label_suffix = environ_label_suffix((name.environ for name in names), labels_by_environ)

@@ -41,7 +41,7 @@ def file_stems(figure: Figure) -> list[str]:
 
 
 def svg_files(figure: Figure) -> Iterator[str]:
-    """The SVG file of each view, for a column of text."""
+    """The text of an SVG file for each view, as wide as a column of a paper."""
     content = figure.content
     heading = content.title, content.subtitle
     if not isinstance(content, Plot):
@@ -58,7 +58,7 @@ def svg_files(figure: Figure) -> Iterator[str]:
 
 
 def first_svg_file(figure: Figure) -> str:
-    """The SVG file of a figure's first view."""
+    """The text of the SVG file of a figure's first view."""
     return next(svg_files(figure))
 
 
@@ -142,7 +142,7 @@ def svg_document(
 
 
 def thumbnail(view: View, size: tuple[float, float]) -> Markup:
-    """An SVG of only the marks of a view, of `size` (width, height)."""
+    """An SVG of only the marks of a view; `size`: (width, height) in pixels."""
     frame = ThumbnailDrawing(view, size)
     attributes = {"class": "figure small", "viewBox": frame.view_box, "aria-hidden": "true"}
     return element("svg", attributes, *frame.marks())
@@ -156,7 +156,7 @@ def _svg_style() -> Markup:
 
 
 def _name_column_width(heat_map: HeatMap) -> float:
-    """The space for the names beside and below the cells."""
+    """The space for the names beside and below the cells, in pixels."""
     return (
         max((svg.text_width(name, _FONT_SIZE) for name in heat_map.display_names), default=0.0) + 8
     )
@@ -206,7 +206,7 @@ def _heat_map_legend(top: float) -> Iterator[Markup]:
 
 
 def _shade_group(shade: int, *shapes: Markup) -> Markup:
-    """`shade`: from that for better than usual through 0 to that for worse."""
+    """A group in the colour of `shade`: below 0 better than usual, above 0 worse."""
     mixed = []
     for colours in _SHADE_COLOURS:
         better, usual, worse = (bytes.fromhex(colour[1:]) for colour in colours)

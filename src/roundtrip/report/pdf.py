@@ -42,7 +42,7 @@ _SvgAttributes = Mapping[str, str]
 
 
 def pdf_from_svg(text: str) -> bytes:
-    """The PDF of an SVG file of `painter.files`."""
+    """The bytes of a PDF of the text of an SVG file of `painter.svg_files`."""
     root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     scale = COLUMN_WIDTH_PT / width

@@ -24,7 +24,7 @@ TRIANGLE_LEFT, TRIANGLE_RIGHT = "triangle-left", "triangle-right"
 LINK_BOUND_NAME = "Rate of the link"
 #: Kinds of events: a change point, a person's note, a changed fact.
 STEP, NOTE, CHANGE = "step", "note", "change"
-#: A point: place on the axis, median, low and high of its interval, and number of values.
+#: A point: x or its row, median, low and high of its interval, and number of values.
 CurvePoint = tuple[float, float, float | None, float | None, int | None]
 
 
@@ -32,8 +32,8 @@ CurvePoint = tuple[float, float, float | None, float | None, int | None]
 class Axis:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `ticks`: values with labels; () for the painter's choice.  `labels`: texts in place of those
-    values, such as the dates of nights.
+    `ticks`: values with labels; () for the painter's choice.  `tick_labels`: texts in place of
+    those values, such as the dates of nights.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order, with the colours of a light and of a dark page.
+    """Points in order; `colour`: of a light and of a dark page.
 
-    `width` 0: no line joins the points.  `size`: half the width of a point, in pixels; 0: none.
-    `joined_points`: what the line joins, for readers who interpolate; "" if it is not declared.
-    `bound`: its name, if no measured value can exceed the curve.  `levels`: (first place, last
-    place, level of the points between them).
+    `line_width` 0: no line joins the points.  `point_radius`: in pixels; 0: no points.
+    `line_meaning`: what the line joins, for readers who interpolate; "" if it is not declared.
+    `bound_name`: set if no measured value can exceed the curve.  `level_segments`: (first x, last
+    x, level of the points between them).
     """
 
     name: str
@@ -86,9 +86,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Event:
-    """A vertical mark at a position of the horizontal axis, with its text.
+    """A vertical line at a position of the horizontal axis, with its text.
 
-    `kind`: STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
+    `event_kind`: STEP, NOTE or CHANGE; a CHANGE is a short line without text.
     """
 
     position: float
@@ -98,7 +98,7 @@ class Event:
 
 @dataclass(frozen=True)
 class ReferenceLine:
-    """A value marked by a line across; `bound`: its name, if no measured value can exceed it."""
+    """A value at which a line goes across; `bound_name`: set if no measured value can exceed it."""
 
     value: float
     bound_name: str = ""
@@ -108,15 +108,15 @@ class ReferenceLine:
 class View:
     """One view of a figure.
 
-    With `rows` (names from top to bottom), `x` is the axis of values and the place of a point is
-    its row number; a value beyond an end is a number there.  A bracket joins a row of `joined_rows`
-    to the one above it.  Without `rows`, `y` is the axis of values.  `rules` are drawn across, and
-    a strip between the two values of `strip`.  `has_bars`: an interval is a bar at its point, else
-    a band along the curve.
+    With `row_names` (from top to bottom), `x_axis` is the axis of values, a point's first number is
+    its row, and a value beyond an end of the axis is printed there.  A bracket joins a row of
+    `bracketed_rows` to the one above it.  Without `row_names`, `y_axis` is the axis of values.
+    `reference_lines` are drawn across; `shaded_range`: its two values.  `has_interval_bars`: an
+    interval is a bar at its point, else a band along the curve.
 
-    `is_stacked`: the curves of a row are parts of a stacked bar, and the interval of the first is
-    that of the whole bar.  `heads`: rows that name a group and have no values.  `width`: width of
-    the drawing area, in pixels.
+    `is_stacked`: the curves of a row form one stacked bar, and the interval of the first is that of
+    the whole bar.  `header_rows`: rows that name a group and have no values.  `width`: of the
+    drawing area, in pixels.
     """
 
     name: str
@@ -135,7 +135,7 @@ class View:
 
     @property
     def line_meanings(self) -> tuple[str, ...]:
-        """The kind of points that each line of measured values joins; "" if it is not declared."""
+        """What each line of measured values joins; "" if it is not declared."""
         curves = () if self.row_names else self.curves
         return tuple(
             curve.line_meaning for curve in curves if curve.line_width and not curve.bound_name
@@ -177,9 +177,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class HeatMapCell:
-    """The value at a row and a column, with its unit; `effect`: percent of the usual value.
+    """The value at a row and a column, with its unit; `effect_percent`: from the usual value.
 
-    A positive effect is worse.  `n`: number of launches.
+    A positive effect is worse.  `launches`: their number.
     """
 
     row: int
@@ -191,9 +191,9 @@ class HeatMapCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A square map of values between items of one kind, such as nodes or processors.
+    """A square map of values between items of one type, such as nodes or processors.
 
-    `names`: of rows and columns.  `marked_names`: highlighted.  `quantity`: the measured quantity.
+    `item_names`: of rows and columns.  `quantity`: what was measured.
     """
 
     title: str
@@ -211,7 +211,7 @@ class HeatMap:
 
     @property
     def display_names(self) -> tuple[str, ...]:
-        """The names, with an asterisk before the marked ones."""
+        """The names, with an asterisk before the highlighted ones."""
         return tuple(
             f"* {name}" if name in self.highlighted_names else name for name in self.item_names
         )
@@ -220,7 +220,7 @@ class HeatMap:
 def curve_points(
     rows: Iterable[Mapping[str, Any]], position_column: str = "x"
 ) -> tuple[CurvePoint, ...]:
-    """Points from rows with the columns `place` (on the horizontal axis), median, low, high, n."""
+    """Points from rows with the columns `position_column`, median, low, high and perhaps n."""
     return tuple(
         (row[position_column], row["median"], row["low"], row["high"], row.get("n")) for row in rows
     )

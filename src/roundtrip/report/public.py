@@ -32,7 +32,7 @@ _COMMIT_HINT = "commit the changes (or `git stash` them), and run the campaign a
 
 @dataclass(frozen=True)
 class DisclosedField:
-    """One field; `values`: all its values, sorted; `new_values`: those not published before.
+    """One field that a copy discloses; `values`: all, sorted; `new_values`: not published before.
 
     `is_new`: whether the field itself was not published before.
     """
@@ -136,7 +136,9 @@ class CopyResult:
 
 
 def list_revisions(paths: Iterable[Path]) -> list[Path]:
-    """The revisions and imports at or below `places`, the older first; UserError without any."""
+    """The revisions and imports at or below the paths, the older first; UserError if there are
+    none.
+    """
     revisions: set[Path] = set()
     for path in paths:
         if not (matches := store.revisions_and_imports(path)):
@@ -163,7 +165,7 @@ def copy_to_public(source: Path, public: Path) -> CopyResult:
 
 
 def copy_refusal(source: Path, public: Path) -> str:
-    """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
+    """The text of the UserError that `copy_to_public` raises before it rebuilds; "" if none."""
     try:
         if store.is_import_folder(source):
             imported_nights.require_whole(source)

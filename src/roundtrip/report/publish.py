@@ -46,7 +46,7 @@ def revision_identity(bundle_manifest: Manifest, correction: Correction | None) 
 
 
 def bundle_digest_by_path(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
-    """`store.digest_by_path` of the copy of a bundle in its revision, from its manifest.
+    """sha256 by path of the files of the copy of a bundle in its revision, from its manifest.
 
     A signature is hashed as it is: only the signer can make it again.
     """
@@ -155,12 +155,12 @@ def publish(
 ) -> Path:
     """Return the revision folder of `bundle`: an existing one if its run was published, else a new.
 
-    The copy of the bundle gets the nights before it from `reports`.  `tell` gets a line for each
-    revision that is left out; `annotations` returns those of a site.  A run that was published
-    with other launches is corrected.  Two processes at the same time publish one revision.  A
-    bundle that its site signed is signed again with the nights before it.  UserError if the bundle
-    does not match its manifest or signature, if its samples were published as another night, if
-    the corrected revision does not exist, or if a revision is damaged.
+    The copy of the bundle gets the nights before it from `reports`.  `print_line` gets a line for
+    each revision that is left out; `annotations_of_site` returns those of a site.  A run that was
+    published with other launches is corrected.  Two processes at the same time publish one
+    revision.  A bundle that its site signed is signed again with the nights before it.  UserError
+    if the bundle does not match its manifest or signature, if its samples were published as another
+    night, if the corrected revision does not exist, or if a revision is damaged.
     """
     bundle_manifest = manifest.verify(bundle)
     signature_state = signature.check_signature(bundle, bundle_manifest)

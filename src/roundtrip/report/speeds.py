@@ -30,9 +30,7 @@ from roundtrip.studies.study import BOOST, MPI
 
 @dataclass(frozen=True)
 class SpeedPoint:
-    """What a value measures: the columns of `SPEED_COLUMNS` except launch, value and those of
-    `SERIES_COLUMNS`.
-    """
+    """What a value measures: the columns of `SPEED_COLUMNS` but launch, value, `SERIES_COLUMNS`."""
 
     what: str
     size_bytes: int | None
@@ -42,7 +40,7 @@ class SpeedPoint:
 
 
 class LaunchValue(NamedTuple):
-    """A value of a launch in the unit of its point; `series` as in `Cell`."""
+    """A value of a launch in the unit of its `SpeedPoint`; `series_key`: of its history series."""
 
     number: float
     series_key: str
@@ -56,7 +54,7 @@ MAX_ENVIRONS_FOR_ALL_PAIRS = 32
 
 
 def launch_speeds(data: BundleData, launches: Collection[str]) -> ValuesByLaunch:
-    """The values of these `launches`, all of which passed."""
+    """The values of these launches, all of which completed."""
     values: dict[str, dict[SpeedPoint, LaunchValue]] = defaultdict(dict)
     is_asked = pl.col("launch").is_in(list(launches))
     launch_rows = data.launches.filter(is_asked)
@@ -90,7 +88,7 @@ def mpi_and_boost(launch: Mapping[str, Any]) -> tuple[str, str]:
 def differing_factors(
     software: tuple[str, str], other_software: tuple[str, str]
 ) -> tuple[str, ...]:
-    """The factors, MPI and BOOST, in which two `software`s differ; both if in neither."""
+    """The factors, MPI and BOOST, in which two `mpi_and_boost` differ; both if in neither."""
     same_mpi, same_boost = software[0] == other_software[0], software[1] == other_software[1]
     if same_mpi == same_boost:
         return (MPI, BOOST)
@@ -99,7 +97,7 @@ def differing_factors(
 
 @dataclass(frozen=True)
 class Setting:
-    """A case without its toolchain; `kind`: what is emulated or simulated, "" if measured."""
+    """A case without its toolchain; `emulation_label`: "" if it was measured."""
 
     study: str
     check: str
@@ -110,7 +108,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class ToolchainComparison:
-    """A claim of the report: the speed with one toolchain over that with the other."""
+    """A claim of the report: the speed with one environment over that with the base."""
 
     setting: Setting
     environ: str
@@ -131,7 +129,7 @@ class ToolchainComparison:
 class PairedValues:
     """The values of both sides of a comparison in `unit`, one for each of `round_numbers`.
 
-    `series`: as in `Cell`, for the one and the other side.  `is_abba`: one coin orders two rounds.
+    `series_keys`: of the history series of both sides.  `is_abba`: one coin orders two rounds.
     """
 
     pairing: Pairing
@@ -145,7 +143,7 @@ class PairedValues:
 
     @cached_property
     def ratios(self) -> list[float]:
-        """Speed of the one side over the other, one for each round (or two); above 1 is faster."""
+        """Speed of an environment over the base, one for each round (or two); above 1 is faster."""
         value_pairs = zip(self.environ_values, self.base_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
         if self.is_abba:
@@ -182,7 +180,7 @@ class ComparedToolchains:
 
     @cached_property
     def pair_count_by_oversized_setting(self) -> dict[Setting, tuple[int, int]]:
-        """Settings with too many toolchains for all pairs: (toolchains, compared pairs)."""
+        """(Toolchains, compared pairs) of settings with too many toolchains for all pairs."""
         pairs = Counter(setting for setting, *_ in self._pairs)
         return {
             setting: (len(group), pairs[setting])
@@ -303,9 +301,10 @@ def _launches_by_setting(data: BundleData) -> dict[Setting, dict[str, list[dict[
 def compared_pairs(software_by_environ: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of environments to compare, from the MPI and Boost of each.
 
-    Up to `MOST_ENVIRONS` environments, all pairs.  With more, each is paired with the first by
-    name of all, of those with its MPI, and of those with its Boost, so that each is compared.  The
-    choice uses only names and versions, because tests must not depend on measured values.
+    Up to `MAX_ENVIRONS_FOR_ALL_PAIRS` environments, all pairs.  With more, each is paired with the
+    first by name of all, of those with its MPI, and of those with its Boost, so that each is
+    compared.  The choice uses only names and versions, because tests must not depend on measured
+    values.
     """
     environs = sorted(software_by_environ)
     if len(environs) <= MAX_ENVIRONS_FOR_ALL_PAIRS:

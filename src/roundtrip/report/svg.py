@@ -80,13 +80,13 @@ def coordinate_text(value: float) -> str:
 
 
 def path_data(positions: Iterable[Position]) -> str:
-    """The path data of a line through `places`, each as ``x,y``; "" without places."""
+    """The path data of a line through the positions, each as ``x,y``; "" without positions."""
     corners = "L".join(f"{coordinate_text(x)},{coordinate_text(y)}" for x, y in positions)
     return f"M{corners}" if corners else ""
 
 
 def text_element(content: str, x: float, y: float, **attributes: object) -> Markup:
-    """A text at a place; an attribute `text_anchor` becomes ``text-anchor``."""
+    """A text at a position; an attribute `text_anchor` becomes ``text-anchor``."""
     position = {"x": coordinate_text(x), "y": coordinate_text(y)}
     names = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     return element("text", {**position, **names}, content)
@@ -151,7 +151,7 @@ def space_out(
 
 
 def axis_ticks(axis: Axis, count: float) -> tuple[float, ...]:
-    """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
+    """About `count` round values from `low` to `high`; the axis' own ticks if it has some."""
     slack = _TICK_TOLERANCE * max(abs(axis.low), abs(axis.high))
     low, high = axis.low - slack, axis.high + slack
     given_ticks = tuple(tick for tick in axis.ticks if low <= tick <= high)
@@ -163,7 +163,7 @@ def axis_ticks(axis: Axis, count: float) -> tuple[float, ...]:
 
 
 def tick_label(value: float, axis: Axis) -> str:
-    """The label of a tick: the scale's own one, else the value in its shortest form."""
+    """The label of a tick: that of the axis if it has one, else the value in its shortest form."""
     if axis.tick_labels and value in axis.ticks:
         return axis.tick_labels[axis.ticks.index(value)]
     if axis.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
@@ -288,7 +288,7 @@ class Frame:
     def locate(self, curve: Curve, position: float, value: float | None) -> Position | None:
         """The position of a value of `curve`; None if the axes cannot show it.
 
-        `place`: the number of its row, or its value of the horizontal axis.
+        `position`: the number of its row, or its value of the horizontal axis.
         """
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis

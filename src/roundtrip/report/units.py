@@ -34,9 +34,9 @@ _SYMBOL_BY_BYTES = {
 class Unit(StrEnum):
     """Unambiguous units: bytes or bits, powers of 2 or of 10.
 
-    COUNT, RATIO (one value over another) and PURE (any other pure number) need no printed unit.
-    SIZE (bytes, in the largest unit that divides them) and PART (a fraction, as a percentage) are
-    printed by the number itself.
+    COUNT, RATIO (one value over another) and PURE_NUMBER (any other) need no printed unit.
+    BYTE_SIZE (printed in the largest unit that divides it) and FRACTION (printed as a percentage)
+    are printed by the number itself.
     """
 
     S = "s"
@@ -67,12 +67,12 @@ _DIMENSIONLESS_UNITS = UNPRINTED_UNITS - {Unit.BYTE_SIZE}
 FACTOR_FROM_SECONDS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
 #: Units of which higher values are better.
 _RATE_UNITS = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
-#: `Quantity.label` of a value whose kind is "".
+#: `Quantity.label` of a value that is neither emulated nor simulated.
 MEASURED_LABEL = "measured"
 
 
 def conversion_factor(metric_unit: str, unit: str) -> float:
-    """The factor from `raw_unit`, the unit of a metric, to `unit`; ValueError if there is none."""
+    """The factor from a metric's unit to `unit`; ValueError if there is none."""
     if metric_unit == Unit.S and unit in FACTOR_FROM_SECONDS:
         return FACTOR_FROM_SECONDS[unit]
     if metric_unit == unit or (metric_unit == "1" and unit in _DIMENSIONLESS_UNITS):
@@ -83,7 +83,7 @@ def conversion_factor(metric_unit: str, unit: str) -> float:
 
 
 def convert(value: float, metric_unit: str, unit: str, size_bytes: int) -> float:
-    """A metric's value in `unit`, seconds in MB/s by `size_bytes`; ValueError for other kinds."""
+    """A metric's value in `unit`, seconds in MB/s by `size_bytes`; ValueError for other units."""
     if metric_unit == Unit.S and unit == Unit.MB_S:
         return size_bytes / value / 1e6
     return value * conversion_factor(metric_unit, unit)
@@ -109,11 +109,11 @@ class Quantity:
 
     `low` and `high`: ends of its interval at `level`, over `n` launches or rounds; None if there
     are too few for one, which is printed if `n` is known.  `percentile`: that of samples, 0 for the
-    least.  `is_claim`: whether it is the ratio of a claim of the report.  `base`: name of the
-    column or row that has the value of a ratio's base.  `series`: key (`Origins`) of the series
-    whose median over launches it is, in any unit; "" if there is no single one.  `says_unit`:
-    whether it prints its unit.  `kind`: what is emulated or simulated (`labels.kind`), "" if
-    nothing is.  `is_lower_better`: given if the unit does not imply it.
+    least.  `is_claim`: whether it is the ratio of a claim of the report.  `base_name`: name of the
+    column or row that has the value of a ratio's base.  `series_key`: key of the history series
+    whose median over launches it is, in any unit; "" if there is no single one.  `prints_unit`:
+    whether it prints its unit.  `emulation_label`: as `labels.launch_label`, "" if measured.
+    `lower_is_better`: given if the unit does not imply it.
     """
 
     value: float
@@ -177,7 +177,7 @@ class Quantity:
         series_key: str = "",
         prints_unit: bool = False,
     ) -> Quantity:
-        """Median and interval over launches, times `scale`, which converts them to `unit`."""
+        """Median and interval over launches, times `factor`, which converts them to `unit`."""
         ends = [None if end is None else end * factor for end in (interval.low, interval.high)]
         return Quantity(
             value=interval.median * factor,
@@ -239,7 +239,7 @@ def printable(text: str) -> str:
 
 
 def count(value: int) -> Quantity:
-    """A count."""
+    """A count as a quantity."""
     return Quantity(value=value, unit=Unit.COUNT)
 
 
@@ -250,12 +250,12 @@ def count_range(values: Sequence[int]) -> tuple[Quantity | str, ...]:
 
 
 def pure_number(value: float, digits: int = 3) -> Quantity:
-    """A number without a unit."""
+    """A quantity without a unit."""
     return Quantity(value=value, unit=Unit.PURE_NUMBER, digits=digits)
 
 
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
-    """An amount that prints its unit, if it has one to print."""
+    """A quantity that prints its unit, if it has one to print."""
     says_unit = unit not in UNPRINTED_UNITS
     return Quantity(value=value, unit=unit, digits=digits, prints_unit=says_unit)
 
@@ -269,12 +269,12 @@ def ratio_to_level(ratio: float, low: float | None = None, high: float | None = 
 
 
 def byte_size(size_bytes: int) -> Quantity:
-    """A size in the largest unit that divides it."""
+    """A size as a quantity, printed in the largest unit that divides it."""
     return Quantity(value=size_bytes, unit=Unit.BYTE_SIZE)
 
 
 def percentage(fraction: float) -> Quantity:
-    """A fraction as a percentage."""
+    """A fraction as a quantity, printed as a percentage."""
     return Quantity(value=fraction, unit=Unit.FRACTION)
 
 
@@ -295,7 +295,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def interval_text(value: Interval, factor: float = 1.0) -> str:
-    """The text of median and interval, times `scale`, for a sentence that names the unit."""
+    """The text of median and interval, times `factor`, for a sentence that names the unit."""
     return str(Quantity.from_interval(value, Unit.PURE_NUMBER, factor))
 
 
@@ -314,7 +314,7 @@ def ratio_range_text(ratios: Sequence[float]) -> str:
 
 
 def range_text(values: Sequence[float], factor: float = 1.0, digits: int = 3) -> str:
-    """The least and the largest of `values`, times `scale`; one number if both print the same."""
+    """The smallest and largest of `values`, times `factor`; one number if both print the same."""
     return _join_ends(*(number_text(end * factor, digits) for end in (min(values), max(values))))
 
 
@@ -342,7 +342,7 @@ def _join_ends(low: str, high: str) -> str:
 
 
 def percent_text(fraction: float) -> str:
-    """A fraction as a percentage."""
+    """``5 %``: the text of a fraction as a percentage."""
     digits = number_text(100 * fraction, 2)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{_NO_BREAK_SPACE}%"
 

@@ -56,7 +56,7 @@ _CLAUSES_BY_TIMING_FACT: Mapping[str, Mapping[str, str]] = {
 
 
 def audit_lost_launches(subject: AuditSubject) -> RuleOutcome:
-    """Rule 2: the report lists each lost launch with its reason."""
+    """Rule 2: the report lists each launch that did not complete, with its reason."""
     completed_count, lost_launches = subject.launches.height, subject.lost_launches
     if lost_launches.is_empty():
         if not completed_count:
@@ -86,7 +86,7 @@ def audit_setup_record(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_repetitions(subject: AuditSubject) -> RuleOutcome:
-    """Rule 13: points have more than 5 samples, and end at a target precision."""
+    """Rule 13: each case has enough launches for an interval; points that ended at a precision."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     if subject.is_simulated:
@@ -120,7 +120,7 @@ def audit_warm_up(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_kept_samples(subject: AuditSubject) -> RuleOutcome:
-    """Rule 15: compare the samples that programs say they took with those in the bundle."""
+    """Rule 15: the bundle has as many samples as the programs say they took."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     program_counts = subject.launches.select("launch", "taken").drop_nulls()
@@ -137,7 +137,7 @@ def audit_kept_samples(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_case_order(subject: AuditSubject) -> RuleOutcome:
-    """Rule 17: the order of cases in the campaign's rounds, by start time."""
+    """Rule 17: the order of cases, by start time, differs between rounds."""
     rows = subject.launches.drop_nulls(["campaign_round", "started"]).sort("started", "launch")
     if rows.is_empty():
         return unknown_without_fact("the campaign's round of each launch, and when it started")
@@ -225,7 +225,7 @@ def audit_single_events(subject: AuditSubject) -> RuleOutcome:
 
 
 def timing_clause(subject: AuditSubject, timing_fact: str) -> str:
-    """The clause on entry `name` of `timing`; "" if launches and section lack it."""
+    """A clause for readers on one entry of `timing` in run.json; "" if nothing is known."""
     words = _CLAUSES_BY_TIMING_FACT[timing_fact]
     column = subject.launches[f"timing_{timing_fact}"]
     clauses = [words[word] for word in words if (column == word).any()]

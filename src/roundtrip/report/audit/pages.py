@@ -35,7 +35,7 @@ _RELATIVE_TOLERANCE = 1e-9
 
 
 def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
-    """Rule 1."""
+    """Rule 1: each ratio in a table names its base, and a table has the value of the base."""
     # Columns and rows that hold absolute values, or pure numbers of a series.
     amounts = [
         number
@@ -71,7 +71,7 @@ def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_units(subject: AuditSubject) -> RuleOutcome:
-    """Rule 16."""
+    """Rule 16: each number and each axis has an unambiguous unit, or needs none."""
     scales = [
         (figure.alt_text, scale)
         for figure, _ in subject.figures
@@ -115,7 +115,7 @@ def _unit_violation(number: TableNumber) -> str:
 
 
 def _plain_text_numbers(tables: Sequence[Table]) -> Iterator[str]:
-    """A fault for each number that is plain text, so that its unit is unknown."""
+    """A violation for each number that is plain text, so that its unit is unknown."""
     for table in tables:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
@@ -155,7 +155,7 @@ def audit_upper_bounds(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
-    """Rule 12."""
+    """Rule 12: figures show intervals, captions name their level, and lines say what they join."""
     if not subject.figures:
         return rule_not_applicable("draws no figure")
     if subject.is_simulated:
@@ -195,7 +195,7 @@ def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_thresholds(subject: AuditSubject) -> RuleOutcome:
-    """Rule 21: the thresholds of the section's study, and those of all studies."""
+    """Rule 21: the report prints the thresholds of all studies and of the section's study."""
     tables = _subject_thresholds(subject, subject.analysis)
     texts = [text for text in (subject.analysis.toml_text, subject.analysis.default_toml) if text]
     if all(text in subject.section_title_by_text for text in texts):
@@ -232,7 +232,7 @@ def _subject_thresholds(
 
 
 def audit_printed_values(subject: AuditSubject) -> RuleOutcome:
-    """Rule 22: compare printed values with their series, and printed ratios with claims."""
+    """Rule 22: printed values are medians of their series, printed ratios those of claims."""
     series = [number for number in subject.numbers if number.quantity.series_key]
     claims = [number for number in subject.numbers if number.quantity.is_claim]
     claim_ends = {

@@ -49,7 +49,7 @@ _Q_TOLERANCE = 1e-12
 
 
 def audit_summary_statistics(subject: AuditSubject) -> RuleOutcome:
-    """Rule 3."""
+    """Rule 3: each summary uses a statistic that is valid for costs or for rates."""
     summaries = subject.audit_facts.summaries
     if not summaries:
         return unknown_without_fact("how each number is summarised")
@@ -59,7 +59,7 @@ def audit_summary_statistics(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_ratio_formation(subject: AuditSubject) -> RuleOutcome:
-    """Rule 4: the section's facts about its ratios, and the number of ratios of each claim."""
+    """Rule 4: ratios are formed of summaries, with at most one ratio of a claim for each launch."""
     section_ratios = subject.audit_facts.ratios
     if section_ratios is None:
         return unknown_without_fact("how each ratio is formed")
@@ -95,7 +95,7 @@ def _describe_ratio(ratio: AuditedRatio) -> str:
 
 
 def audit_intervals(subject: AuditSubject) -> RuleOutcome:
-    """Rule 5: the intervals of claims, and all intervals that the section prints or draws."""
+    """Rule 5: claims have intervals, all of them at the level that the section names."""
     verdicts = subject.verdicts.values()
     if not verdicts:
         return rule_not_applicable("claims no ratio")
@@ -128,7 +128,7 @@ def _confidence_levels(subject: AuditSubject) -> list[float]:
 
 
 def audit_normal_theory(subject: AuditSubject) -> RuleOutcome:
-    """Rule 6."""
+    """Rule 6: a statistic of normal theory has its diagnostic beside it in a table."""
     summaries = subject.audit_facts.summaries
     if not summaries:
         return unknown_without_fact("which statistic stands behind each number")
@@ -145,7 +145,7 @@ def audit_normal_theory(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
-    """Rule 7: derive each verdict again from the interval and q that are printed beside it."""
+    """Rule 7: each verdict follows from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
     mismatches = sum(
         decide(verdict.interval, verdict.q, levels.for_study(claim.study)) is not verdict.verdict
@@ -162,7 +162,7 @@ def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_q_values(subject: AuditSubject) -> RuleOutcome:
-    """Rule 19: recompute each family's q-values from its p-values."""
+    """Rule 19: the q-values of each family follow from its p-values."""
     if not subject.verdicts:
         return rule_not_applicable("nothing is claimed")
     families: dict[Family, list[ClaimVerdict]] = defaultdict(list)
@@ -184,7 +184,7 @@ def audit_q_values(subject: AuditSubject) -> RuleOutcome:
 
 
 def audit_minimum_effect(subject: AuditSubject) -> RuleOutcome:
-    """Rule 20."""
+    """Rule 20: the minimum effect is above 0, and the report prints it."""
     if not subject.verdicts:
         return rule_not_applicable("nothing is claimed")
     effect = subject.analysis.statistics.minimum_effect
@@ -196,7 +196,7 @@ def audit_minimum_effect(subject: AuditSubject) -> RuleOutcome:
 
 
 class RuleScope(StrEnum):
-    """The kind of subject that a rule applies to."""
+    """What a rule applies to."""
 
     STUDY_LAUNCHES = "the launches of a study"
     CLAIMING_SECTION = "a section that claims"
@@ -206,7 +206,7 @@ class RuleScope(StrEnum):
 
 @dataclass(frozen=True)
 class AuditRule:
-    """A rule: its statement, its scope, and the check of one subject."""
+    """A rule: its statement, its scope, and the function that audits one subject."""
 
     statement: str
     scope: RuleScope
@@ -326,9 +326,9 @@ def build_section(
     sections: Sequence[AuditedSection],
     all_sections: Sequence[ReportSection],
 ) -> ReportSection:
-    """The audit: all rules, a row for each section or study that a rule applies to.
+    """The section on the audit: all rules, a row for each section or study that a rule applies to.
 
-    `chapters`: the sections with their facts; `parts`: all parts of the report so far.
+    `sections`: those with facts for the audit; `all_sections`: all of the report so far.
     """
     all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [
@@ -365,7 +365,7 @@ def build_section(
 def _subject_outcomes(
     rule: AuditRule, section_subjects: Sequence[AuditSubject], campaign: AuditSubject
 ) -> Iterator[tuple[str, RuleOutcome]]:
-    """(Title, outcome) of each subject of the rule; at least one."""
+    """Title and outcome of each subject of the rule; at least one pair."""
     if rule.scope is RuleScope.WHOLE_CAMPAIGN:
         rule_subjects = [campaign]
     else:

@@ -1,4 +1,4 @@
-"""The subject of a rule: one section of the report with its facts, launches and claims."""
+"""What a rule is applied to: one section of the report with its facts, launches and claims."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COLOUR_BY_RESULT: dict[RuleResult, StatusColour] = {
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """The outcome of a rule for a subject: the result and its evidence, a clause."""
+    """The result of a rule for a subject, and the evidence for it, a clause."""
 
     result: RuleResult
     evidence: str
@@ -85,9 +85,9 @@ class TableNumber:
 
 @dataclass(frozen=True)
 class AuditedSection:
-    """A part of the report before its audit, with its facts and claims.
+    """A section of the report with its claims and the facts by which it is audited.
 
-    `study`: None if the part is not about a single study.  `claims`: None if the part is of a kind
+    `study`: None if the section is not about a single study.  `claims`: None if it is of a type
     that makes no claims.
     """
 
@@ -98,19 +98,19 @@ class AuditedSection:
 
     @property
     def title(self) -> str:
-        """The title of the study, or else of the part."""
+        """The title of the study, or else of the section."""
         return self.study.title if self.study else self.section.title
 
 
 @dataclass(frozen=True)
 class AuditSubject:
-    """A chapter with its data in the bundle; `chapter`: None for launches without a chapter.
+    """A section with its data in the bundle; `section`: None for launches of a study without one.
 
     `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
     `points`: measured points, columns status, batch, median_s, and `CLOCK_COLUMNS` of the launch.
-    `placed_launches`: launches that record the placement of their ranks.  `origins`: series of all
-    launches.  `verdicts`: on the chapter's claims.  `printed_files`: by text of a file that the
-    report prints, the title of the part that prints it.
+    `launches_with_placement`: launches that record where their ranks were.  `series_medians`: of
+    all launches.  `verdicts`: on the section's claims.  `section_title_by_text`: the title of the
+    section that prints a file, by the text of the file.
     """
 
     title: str
@@ -134,12 +134,12 @@ class AuditSubject:
 
     @property
     def audit_facts(self) -> AuditFacts:
-        """The facts of the chapter; unknown without a chapter."""
+        """The facts of the section; all unknown without a section."""
         return self.section.audit_facts if self.section else AuditFacts()
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks of its part, including those at the top of the report and in folds."""
+        """All blocks of its section, including those at the top of the report and folded ones."""
         if self.section is None:
             return ()
         part = self.section.section
@@ -174,7 +174,7 @@ def audit_subjects(
     sections: Sequence[AuditedSection],
     all_sections: Sequence[ReportSection],
 ) -> tuple[list[AuditSubject], AuditSubject]:
-    """Subjects of each chapter and of each study without one, and the subject of all launches."""
+    """A subject for each section and for each study without one; and one for all launches."""
     printed_files = {
         block.text: f"“{part.title}”"
         for part in all_sections

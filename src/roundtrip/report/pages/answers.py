@@ -43,10 +43,12 @@ DISTANCE_NOTE = (
 
 @dataclass(frozen=True)
 class NightPair:
-    """A series' values in the two newest nights, with units; `ratio` is the newest over the other.
+    """A series' values in the last night and the night before, with units; `ratio`: last over
+    before.
 
-    A night in which no value counts has `NO_VALUE`; `before` and `ratio` are "" if there is one
-    night.  `distance`: `abs_log_ratio` over its median over all series; "" if that is not known.
+    A night in which no value counts has `NO_VALUE`; `night_before_value` and `ratio` are "" if
+    there is one night.  `distance`: `abs_log_ratio` over its median over all series; "" if that is
+    not known.
     """
 
     judged: JudgedSeries
@@ -124,7 +126,7 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
 
 
 def history_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> list[Answer]:
-    """Answers on the newest night, each step and the rest; `confirmation`: of repeated launches."""
+    """Answers on the newest night, on each step and on all other series."""
     if has_too_few_nights(verdicts):
         return [make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
     return [
@@ -255,8 +257,8 @@ def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[JudgedSerie
 def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> Iterator[Answer]:
     """Yield the answers for the section of a report: one for each night of a recent change.
 
-    Regressions come first; one answer names a changed MPI or processor, one sums up the rest.
-    `confirmation`: the sentence on repeated launches.
+    Regressions come first; one answer names a changed MPI or processor, one sums up all other
+    series.  `confirmation_sentence`: on repeated launches.
     """
     if has_too_few_nights(verdicts):
         yield make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))

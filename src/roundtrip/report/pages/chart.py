@@ -45,7 +45,9 @@ _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
 def pack_all_series(lines: Sequence[JudgedSeries], verdicts: NightVerdicts) -> dict[str, Any]:
-    """All series packed, with spikes and outlines of figures, and the kinds of points."""
+    """All series packed, with spikes and outlines of figures; "kinds": the distinct
+    `_point_attributes`.
+    """
     kinds = sorted({_point_attributes(point) for judged in lines for point in judged.series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     packed_lines = [_pack_series(judged, verdicts, kind_index) for judged in lines]
@@ -168,7 +170,7 @@ def sparkline(
 ) -> Markup:
     """A sparkline of `values` in order, with a gap for None; "" without usual values.
 
-    `steps`: indices of change points, vertical lines.  The scale ignores the values at `spikes`.
+    `step_indices`: of change points, vertical lines.  The scale ignores values at `spike_indices`.
     """
     usual_values = [
         v for index, v in enumerate(values) if v is not None and index not in spike_indices
@@ -213,7 +215,7 @@ def _node_set_names(node_sets: Sequence[str]) -> list[str]:
 def _points_with_curve_names(
     judged: JudgedSeries, verdicts: NightVerdicts, factor: float
 ) -> list[tuple[str, plot.CurvePoint]]:
-    """(Curve, point) of each row of the series; a point's place is its night's number."""
+    """(Name of the curve, point) of each value of the series; a point's x is its night's number."""
     node_sets = _node_sets(judged)
     names = dict(zip(node_sets, _node_set_names(node_sets), strict=True))
     spikes = set(judged.history.spikes)
@@ -261,7 +263,7 @@ def _curves(
 def _level_segments(
     judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
 ) -> list[tuple[float, float, float]]:
-    """(Start, end, median) of a set of nodes for each part between change points."""
+    """(Start, end, median) of a set of nodes for each stretch between change points."""
     if judged.history.drift:
         return []
     cuts = [0, *(step.night for step in judged.history.steps), len(verdicts.calendar.nights)]

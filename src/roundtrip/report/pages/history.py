@@ -38,11 +38,11 @@ HISTORY_SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.j
 class HistoryPage:
     """The content of a history page.
 
-    `series_histories`: by the names of the series, judged by `settings`; they count all nights of
-    the history, including nights without the series.  `reports`: by night, links relative to the
-    page; `home`: the link to the index.  `notes`: (night, text) of each person's remark on a night,
-    or on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after the
-    newest night.  `searches`: (link to the report, finding) of each search for a cause.
+    `series_histories`: by the identity of the series, judged by `settings`; they count all nights
+    of the history, including nights without the series.  `report_link_by_night`: relative to the
+    page; `index_link`: to the index.  `night_notes`: (night, text) of each person's remark on a
+    night, or on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after
+    the newest night.  `cause_searches`: (link to the report, finding) of each search for a cause.
     """
 
     campaign: str
@@ -71,7 +71,7 @@ class HistoryPage:
 class _SeriesRow:
     """A series with its sparkline, figures, findings in sentences, and last night's value.
 
-    `newest`: with unit; `NO_VALUE` if the night has none that counts.
+    `last_night_value`: with unit; `NO_VALUE` if the night has none that counts.
     """
 
     judged: JudgedSeries

@@ -48,9 +48,9 @@ class _ValueKey(NamedTuple):
 class HeadlineValue(BaseModel):
     """A value of a toolchain on a machine in its newest night that counts, and of all nights.
 
-    `processor`: as that night recorded it, else "".  `mark`: that it is emulated or simulated, ""
-    if it is neither.  `report` leads from the folder of the campaign on its site to that of the
-    night.  `levels` has None for nights on another processor.
+    `processor`: as that night recorded it, else "".  `emulation_label`: "" if neither emulated nor
+    simulated.  `report_link` leads from the folder of the campaign on its site to that of the
+    night.  `level_by_night`: in order of nights, None for nights on another processor.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,7 +81,7 @@ class HeadlineValue(BaseModel):
 
     @property
     def trend(self) -> Quantity | str:
-        """The change as a quantity; "" in the first night."""
+        """`trend_ratio` as a quantity; "" in the first night."""
         change = self.trend_ratio
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
@@ -135,7 +135,7 @@ def headline_values(
 
 
 def _best_values(values: Sequence[HeadlineValue]) -> Iterator[HeadlineValue]:
-    """The values of the best toolchains of each place."""
+    """The values of the best toolchains in each setting."""
     places: dict[str, list[HeadlineValue]] = defaultdict(list)
 
     def position(value: HeadlineValue) -> float:
@@ -197,7 +197,7 @@ def _level_by_value_and_night(
 
 
 def _setting_text(check: str, partition: str) -> str:
-    """The parameters and the place of a measurement, without the toolchain."""
+    """The parameters and the partition of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
     words = [labels.TEXT_BY_PLACEMENT.get(value, value) for value in values]

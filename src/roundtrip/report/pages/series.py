@@ -75,7 +75,7 @@ class Calendar:
         return next((other for other in self.neighbours(night) if other in candidates), None)
 
     def neighbours(self, night: str) -> Iterator[str]:
-        """Yield `night` and the nights up to `_NEAR_NIGHTS` away from it, the nearest first."""
+        """Yield `night` and the nights up to `_MAX_NEAR_NIGHTS` away from it, the nearest first."""
         position = self._index[night]
         for distance in range(_MAX_NEAR_NIGHTS + 1):
             for index in dict.fromkeys((position - distance, position + distance)):
@@ -110,7 +110,7 @@ class SeriesPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class HistorySeries:
-    """One series: `names` are its columns of SERIES, `points` its rows of NIGHTS in time order."""
+    """One series; `identity`: its columns of SERIES; `points`: its rows of NIGHTS by time."""
 
     key: str
     identity: Mapping[str, Any]
@@ -136,7 +136,7 @@ class HistorySeries:
 
     @property
     def metric_text(self) -> str:
-        """``half round trip time``."""
+        """The metric in words: ``half round trip time``."""
         return str(self.identity["metric"]).replace("_", " ")
 
     def point_at(self, night: str) -> SeriesPoint | None:
@@ -338,7 +338,7 @@ def _list_nodes(nodes: Collection[str]) -> str:
 
 
 class SeriesMedians:
-    """The series of launch medians (columns `MEDIANS`) with their keys on the history page."""
+    """The medians of series, with the keys of the series on the history page."""
 
     def __init__(self, medians: pl.DataFrame) -> None:
         self._medians = medians
@@ -350,7 +350,7 @@ class SeriesMedians:
             self._by_case[names["case_id"], names["size_bytes"]].append((key, names))
 
     def find_key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
-        """The key of the one series with these case ids, size and columns of `SERIES`; else ""."""
+        """The key of the one series with these case ids, size and columns of SERIES; else ""."""
         keys = [
             key
             for case in cases
@@ -361,6 +361,6 @@ class SeriesMedians:
 
     @cached_property
     def medians_by_key(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
-        """By key: the names (columns `SERIES`) of a series and its medians in their raw unit."""
+        """By key: the identity of a series (columns SERIES) and its medians in their raw unit."""
         rows = self._medians.group_by(*SERIES).agg("median").iter_rows(named=True)
         return {series_key(row): (row, row.pop("median")) for row in rows}

@@ -48,7 +48,10 @@ _PAGE_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 @dataclass(frozen=True)
 class CampaignSite:
-    """A campaign on a site; its nights, newest first: name, links to revisions, oldest first."""
+    """A campaign on a site.
+
+    `nights`, newest first: the name of a night and the links to its revisions, oldest first.
+    """
 
     campaign: str
     site: str
@@ -75,9 +78,9 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
 
 @dataclass(frozen=True)
 class HistorySource:
-    """The sources of the history of a campaign on a site, before any verdict.
+    """What the history of a campaign on a site is read from, before any verdict.
 
-    `pages`: links to reports, by the digest of their bundle; `digest` changes with any source.
+    `report_link_by_digest`: by the digest of the bundle; `digest` changes with any source.
     """
 
     site: Path
@@ -192,7 +195,7 @@ def _without_local_folders(warning: str, site: Path) -> str:
 
 
 def overall_level_by_night(nights: pl.DataFrame) -> list[float]:
-    """By night the geometric mean of all series over their medians; higher is worse."""
+    """In order of nights the geometric mean of all series over their medians; higher is worse."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
     means = (
@@ -206,11 +209,11 @@ def overall_level_by_night(nights: pl.DataFrame) -> list[float]:
 
 
 class HistorySummary(BaseModel):
-    """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
+    """Of a campaign on a site: how many series have each verdict, the level of all nights, labels.
 
-    `levels` are `overall_levels`; `nights` counts imported ones too; `page` is the sha256 of the
-    page of its history, "" without one.  `values` are those of its newest nights that everyone asks
-    for; `made_from` changes with whatever the page is made from.
+    `overall_levels`: one for each night; `nights` counts imported ones too; `page_sha256`: of the
+    history page, "" without one.  `headline_values`: of its newest nights; `source_digest` changes
+    with whatever the page is made from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -315,7 +318,7 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> HistorySummary:
 def _summarize(
     site_history: HistoryPage, source: HistorySource, page_sha256: str
 ) -> HistorySummary:
-    """The index's summary of a history; `page`: the digest of its page."""
+    """The index's summary of a history."""
 
     def read_night(night: str) -> BundleData:
         if not (report := site_history.report_link_by_night.get(night)):

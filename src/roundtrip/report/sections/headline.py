@@ -22,7 +22,7 @@ from roundtrip.studies.study import Study
 _MAX_ROWS, _MAX_TOOLCHAINS = 14, 4
 #: Maximum quantities of a study in the answers.
 _MAX_QUANTITIES = 4
-#: The mark of a value of which every launch was disturbed.
+#: The suffix of a value of which every launch was disturbed.
 _DISTURBED_SUFFIX = " *"
 _TEXT_BY_LOWER_IS_BETTER = {True: "lower is better", False: "higher is better"}
 
@@ -30,7 +30,7 @@ _TEXT_BY_LOWER_IS_BETTER = {True: "lower is better", False: "higher is better"}
 class _RowKey(NamedTuple):
     """The identity of a row.
 
-    `kind` marks values that are emulated, simulated or of more ranks than processors; else "".
+    `label`: whether its values are emulated, simulated or of more ranks than processors; else "".
     """
 
     quantity: str
@@ -45,8 +45,8 @@ class _RowKey(NamedTuple):
 class Headline:
     """The main values of a study: by row and environment, the median and interval over launches.
 
-    `titles`: the toolchain of each environment that is shown; `note` says what is not shown.
-    `disturbed`: the values of which every launch was disturbed.
+    `title_by_environ`: the toolchain of each environment that is shown; `caption_note` says what is
+    not shown.  `disturbed_values`: (row, environment) of which every launch was disturbed.
     """
 
     level: ConfidenceLevel
@@ -85,8 +85,7 @@ class Headline:
     def answers(self, short_title_by_title: Mapping[str, str]) -> Iterator[Answer]:
         """Yield the values of the first quantities, amounts before ratios.
 
-        A quantity that was measured in several settings has its first and its last one.  `names`
-        has the short name of each title of a toolchain.
+        A quantity that was measured in several settings has its first and its last one.
         """
         differences = labels.title_differences({row.setting for row in self.quantities_by_row})
         own_rows = [
@@ -210,7 +209,7 @@ def _values_by_row(
 
 
 def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
-    """(Parameters and place, kind) of a launch; the first omits what the kind says."""
+    """(Parameters and partition, label) of a launch; the first omits what the label says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
         f"{name} {text}" if text.isdigit() else labels.TEXT_BY_PLACEMENT.get(text, text)
@@ -237,7 +236,7 @@ def _name_with_size(name: str, size_bytes: int | None) -> str:
 
 
 def _setting_and_label_text(row_key: _RowKey, setting: str) -> str:
-    """The parts of `setting` that the quantity does not name, and the kind."""
+    """The words of `setting` that the quantity does not name, and the label."""
     setting_text = labels.add_missing_setting(row_key.quantity, setting).removeprefix(
         f"{row_key.quantity}, "
     )

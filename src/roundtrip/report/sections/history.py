@@ -68,7 +68,7 @@ _FIRST_NIGHT_NOTE = (
 
 
 def build_section(data: BundleData) -> ReportSection:
-    """Return the section: changes against the nights in the bundle; one line if it has none."""
+    """The section: changes against the nights in the bundle; one sentence if it has none."""
     if data.past_nights.nights.is_empty():
         blocks: list[Block] = [Paragraph((_FIRST_NIGHT_NOTE,))]
         answer = Answer((_FIRST_NIGHT_NOTE,))
@@ -169,7 +169,7 @@ def _step_row(judged: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]
 def _series_cell(
     judged: JudgedSeries, content: InlineElement | RichText = "", tone: StatusColour = "plain"
 ) -> Cell:
-    """A cell with `content`, by default the series' label, that links to its history."""
+    """A cell with `content`, by default the title of the series, that links to its history."""
     return Cell(content or judged.full_title, tone, series_key=judged.series.key)
 
 

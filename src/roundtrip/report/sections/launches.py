@@ -54,7 +54,7 @@ _AUDIT_FACTS = AuditFacts(
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS_FILE = "pairs.json"
-#: Maximum kinds of mismatches among the answers; the section lists all.
+#: Maximum different mismatches among the answers; the section lists all.
 _MAX_MISMATCHES = 3
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 #: The part of a mismatch that differs between alike ones.
@@ -70,7 +70,7 @@ _COLOUR_BY_STATUS: dict[str, StatusColour] = {
 
 
 def build_section(data: BundleData) -> ReportSection:
-    """Return the section: counts, losses, disturbances, noise."""
+    """The section: counts, lost launches, disturbances, noise."""
     spread_values = _spread_values(data)
     blocks: list[Block] = [_launch_counts_table(data)]
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
@@ -93,7 +93,7 @@ def build_section(data: BundleData) -> ReportSection:
 def completion_answers(
     data: BundleData, spread_values: pl.DataFrame | None = None
 ) -> tuple[Answer, ...]:
-    """Whether every launch completed, what disturbed launches, and an answer for each fault."""
+    """Whether every launch completed, what disturbed launches, and an answer for each failure."""
     counts, lines = launch_counts(data), list(_failure_answers(data))
     if counts.disturbed_count:
         if spread_values is None:
@@ -159,7 +159,7 @@ def _failure_answers(data: BundleData) -> Iterator[Answer]:
 
 
 def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
-    """The mismatches (`identity`) among the reasons of launches, those of the same words once."""
+    """The mismatches (`identity`) among the reasons of launches; those that are alike once."""
     reasons = data.launches["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
@@ -177,7 +177,7 @@ def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
 
 
 def audit_facts(launches_section: ReportSection) -> AuditFacts:
-    """The facts about the section `launches_part` for the report's audit."""
+    """The facts about the section for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_section.blocks):
         return _AUDIT_FACTS
     return replace(_AUDIT_FACTS, summaries=(*_AUDIT_FACTS.summaries, spread.LOG_DEVIATION_SUMMARY))
@@ -203,7 +203,7 @@ def _launch_counts_table(data: BundleData) -> Table:
 
 
 def _name_by_case_id(data: BundleData) -> dict[str, str]:
-    """The name of each case by id, marked if a launch of it was emulated or simulated."""
+    """The name of each case by id, labelled if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
@@ -214,7 +214,7 @@ def _name_by_case_id(data: BundleData) -> dict[str, str]:
 
 
 def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
-    """The nodes that it had taken out of use, what it displaced, and when it did not answer."""
+    """The nodes that Slurm had taken out of use, what it displaced, and when it did not answer."""
     titles = schedulers.scheduler_titles()
     caption = f"Nodes that {titles} had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes_table(data, caption)

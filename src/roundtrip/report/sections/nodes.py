@@ -68,7 +68,7 @@ _IS_LOST = pl.col("status").is_in(_LOST_STATUSES)
 def evidence_blocks(
     verdicts: NodeVerdicts, series_medians: SeriesMedians, labels_by_environ: Mapping[str, str]
 ) -> Iterator[Block]:
-    """The evidence on each outlier, a row per measure; `marks`: emulation by environment."""
+    """The evidence on each outlier, a row per measure."""
     rows = []
     for outlier in verdicts.outliers:
         for evidence in outlier.evidence:
@@ -157,7 +157,7 @@ def node_heat_maps(
 ) -> tuple[Gallery | None, list[Block]]:
     """Return maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
-    `pairs`: rows of all nights, columns `PAIRS`; `marks`: emulation by environment.
+    `pairs`: rows of all nights, columns `PAIRS`.
     """
     newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
@@ -255,7 +255,7 @@ def _heat_map(
 
 
 def build_section(data: BundleData) -> ReportSection | None:
-    """The section; None if there are no node comparisons and no flaky or disturbed nodes."""
+    """The section; None if no nodes were compared and none is flaky or often disturbed."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.past_nights.pairs, data.node_pairs])
     outcomes = (
@@ -310,7 +310,7 @@ def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
 
 
 def _launch_outcomes(data: BundleData, is_bad: pl.Expr) -> Outcomes:
-    """This night's launches with known hosts, by `fault`; failed ones are undisturbed."""
+    """This night's launches with known hosts; `is_bad`: whether a launch counts as an event."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST_STATUSES]))
     rows = launches.select(hosts, wrong=is_bad, kind="case_id").drop_nulls("hosts").rows()

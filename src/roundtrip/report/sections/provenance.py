@@ -34,7 +34,7 @@ _NOT_RECORDED_TEXT = "not recorded"
 
 
 def build_section(data: BundleData) -> ReportSection:
-    """Return the section: code, machine, nodes, toolchains, clocks, thresholds, files."""
+    """The section: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(

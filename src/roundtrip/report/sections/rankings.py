@@ -15,7 +15,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import missing_launches_suffix
 from roundtrip.studies.study import Claim
 
-#: Maximum places or quantities that an answer names.
+#: Maximum quantities, with their sizes, that an answer names.
 MAX_NAMED_QUANTITIES = 3
 _ON_PAR, _OPEN = "on par", "open"
 _SENTENCE_BY_OUTCOME = {_ON_PAR: "Toolchains are on par", _OPEN: "Which is fastest is undecided"}
@@ -33,8 +33,7 @@ _QuantityAndSize = tuple[str, int | None]
 class ToolchainRanking:
     """A comparison of toolchains in one setting, for one quantity and size.
 
-    `verdicts`: by pair, the verdict on the speed of the first toolchain over that of the second;
-    `series`: by toolchain, the key of its series, as in `Cell`.
+    `verdict_by_pair`: on the speed of the first toolchain over that of the second.
     """
 
     setting: Setting
@@ -77,7 +76,9 @@ class ToolchainRanking:
 
     @property
     def margin(self) -> float:
-        """The winner's lead over the next toolchain, a fraction; 0 without a winner."""
+        """By how much the fastest toolchain leads the next one, a fraction; 0 without a fastest
+        one.
+        """
         ratios = []
         for (one, other), verdict in self.verdict_by_pair.items():
             if one == self.fastest_toolchain:
@@ -88,7 +89,7 @@ class ToolchainRanking:
 
     @property
     def outcome(self) -> str:
-        """The winner's environment, "on par" or "open"."""
+        """The environment of the fastest toolchain, "on par" or "open"."""
         if self.fastest_toolchain:
             return self.fastest_toolchain
         pairs = list(combinations(self.unbeaten_toolchains, 2))
@@ -96,7 +97,9 @@ class ToolchainRanking:
         return _ON_PAR if is_on_par else _OPEN
 
     def cell(self, short_title_by_toolchain: Mapping[str, str]) -> Cell:
-        """A cell with the winner and its margin, or with the leaders and the outcome."""
+        """A cell with the fastest toolchain and its margin, or with the unbeaten ones and the
+        outcome.
+        """
         if self.fastest_toolchain:
             margin = units.speed_ratio_text(1 + self.margin, 1 + self.margin)
             return Cell(
@@ -250,9 +253,7 @@ def _quantities_text(quantities: Sequence[_QuantityAndSize]) -> str:
 
 
 def _name_by_quantity(rankings: Sequence[ToolchainRanking]) -> dict[tuple[Setting, str], str]:
-    """The name of each quantity in each setting, with its kind, and with the parts in which the
-    settings of its study differ.
-    """
+    """The name of each quantity in each setting, with its label and what other settings lack."""
     texts: dict[str, set[str]] = {}
     for ranking in rankings:
         texts.setdefault(ranking.setting.study, set()).add(_setting_text(ranking.setting))
@@ -340,6 +341,6 @@ def _setting_text(setting: Setting) -> str:
 def _short_title_by_toolchain(
     ranking: ToolchainRanking, title_by_environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """The title of each toolchain without the common parts; the whole title if nothing is left."""
+    """The title of each toolchain without what all share; the whole title if nothing is left."""
     rests = labels.short_titles({title_by_environ[toolchain] for toolchain in ranking.toolchains})
     return {toolchain: rests[title_by_environ[toolchain]] for toolchain in ranking.toolchains}

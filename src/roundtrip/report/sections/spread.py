@@ -69,9 +69,9 @@ _EXPLANATION: tuple[RichText, ...] = (
 
 
 def launch_spread_values(samples: pl.LazyFrame) -> pl.DataFrame:
-    """The spread metrics in the samples `rows` of a bundle, a row for each launch and figure.
+    """The spread metrics in the samples of a bundle, a row for each launch and metric.
 
-    Columns: number, name and unit of the metric; launch; `FIGURE_COLUMNS`; median, and samples
+    Columns: number, name and unit of the metric; launch; `SPREAD_KEY_COLUMNS`; median, and samples
     in time order, both in that unit; `SERIES_COLUMNS`, null if the samples have several values.
     """
     keys = ["launch", *SPREAD_KEY_COLUMNS]
@@ -113,7 +113,7 @@ def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame
 
 
 def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
-    """A table of the noise of `figures` (`launch_figures` joined with facts of launches)."""
+    """A table of the noise of `launch_spread_values`, joined with facts of launches."""
     levels = data.analysis.statistics
     overhead_s = _launch_overhead_s(data)
     rows = tuple(_noise_rows(data, spread_values, overhead_s, levels))
@@ -132,7 +132,7 @@ def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
 
 
 def is_noise_table(block: Block) -> bool:
-    """Whether a block is the table of `blocks`."""
+    """Whether a block is the table of `noise_blocks`."""
     return isinstance(block, Table) and any(
         column.name == _NORMALITY_COLUMN for column in block.columns
     )
@@ -179,7 +179,7 @@ def _half_width_cell(samples: list[list[float]], level: float) -> Cell:
 
 
 def _percentage_cell(fraction: float | None) -> Cell:
-    """A cell with `share` in percent, a dash if it is not known."""
+    """A cell with `fraction` in percent, a dash if it is not known."""
     return Cell(units.NO_VALUE if fraction is None else units.percentage(fraction))
 
 

@@ -160,7 +160,7 @@ class ToolchainsSection:
     def _describe_verdict_counts(
         self, pair: ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]
     ) -> str:
-        """The counts of verdicts on a pair, with their places if these are few."""
+        """The counts of verdicts on a pair, with the quantities if these are few."""
         quantities: dict[Verdict, list[str]] = {}
         for key in self._by_pair[pair]:
             quantities.setdefault(verdicts[key].verdict, []).append(_quantity_text(key))
