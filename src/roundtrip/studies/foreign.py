@@ -76,7 +76,7 @@ def write_launch(
 
     Their start time is the modification time of `output`, the end of the launch.  `record` has the
     known entries of run.json, at least workload, version, command, ranks, hosts and points.  `rows`
-    have the columns of samples.csv; `notes` go into its head.  UserError for rows that the reader
+    have the columns of samples.csv; `head_entries` go into its head.  UserError for rows that the reader
     of samples.csv refuses.
     """
     end = datetime.fromtimestamp(output.stat().st_mtime, UTC)
