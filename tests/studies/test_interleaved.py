@@ -226,7 +226,7 @@ def test_a_metric_that_no_launch_has_takes_nothing_away() -> None:
     data = bundle([MEASURED])
     (claims, part), (first_claims, first) = shown(TwoMetrics(), data), shown(Declared(), data)
     assert len(claims) == len(first_claims) == 1
-    for name in ("picture", "tables", "panel_answers"):
+    for name in ("answer_gallery", "summary_tables", "panel_answers"):
         assert getattr(part, name) == getattr(first, name)
     assert part.blocks[-1] == Paragraph(("Bandwidth: no launch has a value.",), is_note=True)
     assert part.answers[:1] == first.answers

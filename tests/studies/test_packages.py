@@ -154,7 +154,7 @@ def test_where_a_claim_is_primary_is_not_said_without_points() -> None:
     """The plan would know other places than the report."""
     somewhere = (Contrast("a", "b", is_primary=lambda case: case == "first"),)
     with pytest.raises(ValueError, match="Wrong has no points of its own: right for `is_primary`"):
-        type("Wrong", (Declared,), {"contrasts": somewhere, "points": Study.planned_points})
+        type("Wrong", (Declared,), {"contrasts": somewhere, "planned_points": Study.planned_points})
 
 
 def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[str]:

@@ -57,7 +57,7 @@ from roundtrip.studies.study import Arm
 NO_VALUE_CELL = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED_CELL = Cell("not measured", "muted")
 #: A loss looks like a loss, however large it is and whether or not a study expected it.
-TONE_BY_VERDICT: dict[Verdict, StatusColour] = {
+COLOUR_BY_VERDICT: dict[Verdict, StatusColour] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.ON_PAR: "good",
@@ -112,9 +112,9 @@ def verdict_cell(
     """A cell with a ratio, its interval, and its verdict or `text`.  `series_key`: as in `Cell`."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
-    tone, text = TONE_BY_VERDICT[claim_verdict.verdict], text or describe_verdict(claim_verdict)
+    colour, text = COLOUR_BY_VERDICT[claim_verdict.verdict], text or describe_verdict(claim_verdict)
     ratio = Quantity.from_claim(claim_verdict.interval, base_name)
-    return Cell(ratio, tone, text, series_key=series_key)
+    return Cell(ratio, colour, text, series_key=series_key)
 
 
 def describe_verdict(claim_verdict: ClaimVerdict) -> str:
@@ -127,11 +127,11 @@ def describe_verdict(claim_verdict: ClaimVerdict) -> str:
     return claim_verdict.words
 
 
-def ratio_range_cell(ratios: Sequence[float], tone: StatusColour, text: str) -> Cell:
+def ratio_range_cell(ratios: Sequence[float], colour: StatusColour, text: str) -> Cell:
     """A cell with the smallest and the largest of `ratios`, and their verdict in `text`."""
     if not ratios:
         return NOT_MEASURED_CELL
-    return Cell((*units.ratio_range(ratios), describe_slowdown(ratios)), tone, text)
+    return Cell((*units.ratio_range(ratios), describe_slowdown(ratios)), colour, text)
 
 
 def describe_slowdown(ratios: Sequence[float]) -> str:

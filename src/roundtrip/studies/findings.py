@@ -26,7 +26,7 @@ from roundtrip.studies.study import Claim, Contrast, Study
 #: The outcome of a statement that the data neither support nor contradict.
 OPEN = str(Verdict.CANNOT_TELL)
 #: In ascending severity: an open result outranks a settled one, a bad one outranks both.
-_TONES_BY_SEVERITY: tuple[StatusColour, ...] = ("good", "plain", "warn", "bad")
+_COLOURS_BY_SEVERITY: tuple[StatusColour, ...] = ("good", "plain", "warn", "bad")
 #: Pairs (size in bytes, verdict).
 SizeVerdicts = tuple[tuple[int, ClaimVerdict], ...]
 #: Maximum panels that a sentence names.
@@ -120,7 +120,7 @@ class Finding(Generic[StatementT, PanelT]):
     statement: StatementT
     panel: PanelT
     outcome: str
-    outcome_tone: StatusColour
+    outcome_colour: StatusColour
     is_about_all_sizes: bool
     size_verdicts: SizeVerdicts
     compared_sizes: tuple[int, ...]
@@ -154,14 +154,14 @@ class Finding(Generic[StatementT, PanelT]):
         return describe_undecided(list(undecided.values()), where_suffix)
 
     @property
-    def tone(self) -> StatusColour:
-        """The tone of the verdict; "warn" if it is about all sizes and some were not measured."""
-        return "warn" if self.is_about_all_sizes and self.coverage_suffix else self.outcome_tone
+    def status_colour(self) -> StatusColour:
+        """The colour of the verdict; "warn" if it is about all sizes and some were not measured."""
+        return "warn" if self.is_about_all_sizes and self.coverage_suffix else self.outcome_colour
 
     @property
-    def cell(self) -> Cell:
+    def verdict_cell(self) -> Cell:
         """The smallest and the largest ratio, and the verdict."""
-        return display.ratio_range_cell(self.ratios, self.tone, self.verdict)
+        return display.ratio_range_cell(self.ratios, self.status_colour, self.verdict)
 
 
 def size_verdicts(
@@ -176,9 +176,9 @@ def size_verdicts(
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
-def worst_tone(tones: Iterable[StatusColour]) -> StatusColour:
-    """The most severe of `tones`; "warn" without any."""
-    return max(tones, key=_TONES_BY_SEVERITY.index, default="warn")
+def worst_colour(status_colours: Iterable[StatusColour]) -> StatusColour:
+    """The most severe of `status_colours`; "warn" without any."""
+    return max(status_colours, key=_COLOURS_BY_SEVERITY.index, default="warn")
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,10 @@ class PointVerdict:
     verdict: ClaimVerdict | None
 
 
-def cost_sentence_tone(points: Iterable[PointVerdict]) -> StatusColour:
-    """The most severe tone of the verdicts in a `cost_sentence`; "warn" if one is missing."""
-    return worst_tone(
-        display.TONE_BY_VERDICT[p.verdict.verdict] if p.verdict else "warn" for p in points
+def cost_sentence_colour(points: Iterable[PointVerdict]) -> StatusColour:
+    """The most severe colour of the verdicts in a `cost_sentence`; "warn" if one is missing."""
+    return worst_colour(
+        display.COLOUR_BY_VERDICT[p.verdict.verdict] if p.verdict else "warn" for p in points
     )
 
 

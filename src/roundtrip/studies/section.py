@@ -197,8 +197,8 @@ class _MetricSection:
         unit = "" if self._unit in UNPRINTED_UNITS else f" {self._unit}"
         at = f" at {units.size_text(size)}" if size else ""
         text = f": {values}{unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
-        tone: StatusColour = "plain" if all(interval_by_arm.values()) else "warn"
-        return make_answer(f"{panel.title}{self._suffix}", text, tone)
+        colour: StatusColour = "plain" if all(interval_by_arm.values()) else "warn"
+        return make_answer(f"{panel.title}{self._suffix}", text, colour)
 
     def gallery(self) -> Gallery:
         """A figure of the metric for each panel."""

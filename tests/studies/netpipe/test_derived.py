@@ -28,7 +28,7 @@ def test_a_launch_is_summarised_by_its_median() -> None:
     medians = derived.launch_medians(frame({("mpi", 1000): [3e-6, 1e-6, 8e-6]}).lazy(), [])
     row = medians.row(0, named=True)
     assert row["seconds"] == 3e-6
-    assert row["least_seconds"] == 1e-6
+    assert row["min_seconds"] == 1e-6
     assert row["bandwidth"] == pytest.approx(1000 / 3e-6 / 1e6)
 
 

@@ -315,7 +315,7 @@ def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:
     curves = NetPIPECurves.__new__(NetPIPECurves)
     rows = [(RAW_MPI, 0), (RAW_MPI, 1), (RAW_MPI, 8), ("smoke_signals", 8)]
     medians = pl.DataFrame(rows, schema=["variant", "size_bytes"], orient="row")
-    vars(curves)["all_medians"] = medians
+    vars(curves)["all_launch_medians"] = medians
     assert curves.launch_values.rows() == [(RAW_MPI, 1), (RAW_MPI, 8)]
     assert curves.unknown_variants == ["smoke_signals"]
 

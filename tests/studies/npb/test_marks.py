@@ -106,7 +106,7 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
 ) -> None:
     assert marks.main([str(CHECKOUT / "tests" / "data" / "bundles" / "wan")]) == 2
     assert "it has no launch of NPB on one rank" in capsys.readouterr().err
-    monkeypatch.setattr(marks.data, "read", lambda _: bundle(over_the_link()))
+    monkeypatch.setattr(marks.data, "read_bundle", lambda _: bundle(over_the_link()))
     assert marks.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)

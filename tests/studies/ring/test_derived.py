@@ -13,11 +13,11 @@ from support.measured import launch_samples
 from roundtrip.measure import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import arm_claim, worst_tone
+from roundtrip.studies.findings import arm_claim, worst_colour
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import TONE_BY_OUTCOME, Finding, reason_findings
+from roundtrip.studies.ring.findings import COLOUR_BY_OUTCOME, Finding, reason_findings
 
 frame = partial(launch_samples, study="ring", metric="time_per_pass")
 
@@ -177,15 +177,19 @@ def test_the_outcome_over_the_compared_sizes(
 
 
 def test_good_news_is_not_red_and_partial_evidence_is_not_green() -> None:
-    assert finding_of((P, F, P, P)).tone == "plain"
-    assert finding_of((S, S, S, S)).tone == "good"
-    assert finding_of((S, S, S, None)).tone == finding_of((P, F, P, None)).tone == "warn"
-    assert worst_tone([]) == "warn"
+    assert finding_of((P, F, P, P)).status_colour == "plain"
+    assert finding_of((S, S, S, S)).status_colour == "good"
+    assert (
+        finding_of((S, S, S, None)).status_colour
+        == finding_of((P, F, P, None)).status_colour
+        == "warn"
+    )
+    assert worst_colour([]) == "warn"
 
 
 def test_it_is_open_only_if_no_size_shows_the_cost_and_one_is_undecided() -> None:
     for verdicts in product((F, S, P, U, None), repeat=len(SETTINGS.compared_sizes)):
         if any(verdicts):
             finding = finding_of(verdicts)
-            assert finding.outcome in TONE_BY_OUTCOME
+            assert finding.outcome in COLOUR_BY_OUTCOME
             assert (finding.outcome == "open") == (S not in verdicts and U in verdicts)

@@ -31,7 +31,7 @@ from roundtrip.studies.ddtbench import (
     tables,
 )
 from roundtrip.studies.ddtbench.data import DDTBenchData, Panel, overhead_gallery, time_gallery
-from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, Verdicts, datatype_claim
+from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, AppVerdicts, datatype_claim
 from roundtrip.studies.findings import (
     SubjectVerdict,
     arm_claim_verdicts,
@@ -41,7 +41,7 @@ from roundtrip.studies.findings import (
 from roundtrip.studies.study import Claim
 
 
-def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer, ...]:
+def overall_answers(panels: Sequence[Panel], verdicts: AppVerdicts) -> tuple[Answer, ...]:
     """The advice for each micro-app, over all panels: one answer for each different advice."""
     outcomes: dict[str, list[SubjectVerdict]] = {}
     ratios: dict[str, list[float]] = {}
@@ -94,7 +94,7 @@ def _gain_text(advice: str, ratios: Sequence[float]) -> str:
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
 
 
-def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
+def panel_answer(panel: Panel, verdicts: AppVerdicts) -> Answer:
     """The advice for each micro-app in one panel; if it is open, the range of the gain."""
     app_verdicts = _app_verdicts(panel, verdicts)
     groups: dict[Verdict, list[str]] = {verdict: [] for verdict in ADVICE_BY_VERDICT}
@@ -121,7 +121,9 @@ def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
     return make_answer(panel.title, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
 
-def _app_verdicts(panel: Panel, verdicts: Verdicts, base: str = MANUAL) -> dict[str, ClaimVerdict]:
+def _app_verdicts(
+    panel: Panel, verdicts: AppVerdicts, base: str = MANUAL
+) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand, by micro-app."""
     return {
         key.case: verdict

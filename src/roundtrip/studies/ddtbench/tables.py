@@ -41,7 +41,7 @@ from roundtrip.studies.ddtbench.data import DDTBenchData, Panel
 from roundtrip.studies.findings import OPEN, ArmClaim, names_or_count
 from roundtrip.studies.panel import interval_in_row
 
-Verdicts = Mapping[ArmClaim, ClaimVerdict]
+AppVerdicts = Mapping[ArmClaim, ClaimVerdict]
 #: Advice by the verdict on the gain of datatypes over packing by hand.
 ADVICE_BY_VERDICT: dict[Verdict, str] = {
     Verdict.FASTER: "use datatypes",
@@ -69,7 +69,7 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool =
     return display.verdict_cell(verdict, words, series_key=series)
 
 
-def verdict_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def verdict_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVerdicts) -> Table:
     """Verdicts by micro-app and panel, at the largest message; `panels` share a state of memory."""
     panel_by_key = {panel.key: panel for panel in panels}
     rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in MICRO_APPS}
@@ -88,7 +88,7 @@ def verdict_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdict
     )
 
 
-def overhead_table(data: DDTBenchData, panel: Panel, verdicts: Verdicts) -> Table:
+def overhead_table(data: DDTBenchData, panel: Panel, verdicts: AppVerdicts) -> Table:
     """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
     trips = _intervals_by_app(
@@ -204,7 +204,7 @@ _OUTCOME_CELL_BY_VERDICT = {
 }
 
 
-def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVerdicts) -> Table:
     """The published overheads of NAS_LU_x beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     rows = [
@@ -301,7 +301,7 @@ def application_table() -> Table:
     )
 
 
-def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVerdicts) -> Table:
     """The published statements and numbers, beside our findings."""
     by_hand, types = (units.percent_text(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = label_suffix(panel.emulation_label for panel in panels)
@@ -336,7 +336,7 @@ def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdi
 
 
 def _reduction_cell(
-    data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts, suffix: str
+    data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVerdicts, suffix: str
 ) -> Cell:
     """Overheads of `PUBLISHED_APP` in each panel, and the micro-apps that gain from datatypes."""
     clauses = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.studies import foreign
+from roundtrip.studies import third_party
 
 #: NetPIPE's megabit, bits (it prints Mbps with 2^20, not 10^6).
 MEGABIT_BITS = 1024 * 1024
@@ -63,7 +63,7 @@ def parse_output(file: Path, schedule: SizeSchedule | None = None) -> list[Outpu
     3 % of a shared-memory latency.
     """
     points: list[OutputPoint] = []
-    lines = [line for line in foreign.read_output_lines(file, "NetPIPE") if line.strip()]
+    lines = [line for line in third_party.read_output_lines(file, "NetPIPE") if line.strip()]
     sizes = (schedule or SizeSchedule()).sizes()
     for number, line in enumerate(lines, 1):
         point = _parse_line(line, file, number)
@@ -78,14 +78,18 @@ def parse_output(file: Path, schedule: SizeSchedule | None = None) -> list[Outpu
 def _parse_line(line: str, file: Path, number: int) -> OutputPoint:
     match = _LINE_PATTERN.fullmatch(line)
     if match is None:
-        fault = f"not a line of NetPIPE: {foreign.quote(line)}; right is: bytes Mbps seconds"
+        fault = f"not a line of NetPIPE: {third_party.quote(line)}; right is: bytes Mbps seconds"
         raise UserError(fault, file, number)
     size, rate, seconds = int(match["size"]), float(match["rate"]), float(match["seconds"])
     if size == 0 or rate == 0:
-        raise UserError(f"sizes and rates must be positive: {foreign.quote(line)}", file, number)
+        raise UserError(
+            f"sizes and rates must be positive: {third_party.quote(line)}", file, number
+        )
     time = size * 8 / (rate * MEGABIT_BITS)
     if abs(time - seconds) > 1e-8 + 1e-4 * time:
-        raise UserError(f"rate and time contradict each other: {foreign.quote(line)}", file, number)
+        raise UserError(
+            f"rate and time contradict each other: {third_party.quote(line)}", file, number
+        )
     return OutputPoint(size, time)
 
 
@@ -116,7 +120,7 @@ def convert_output(
         **rank_entries,
         "warmup_discarded": 100,
         "points": [
-            foreign.point_entry(
+            third_party.point_entry(
                 *(_CASE_NAME, REFERENCE_VARIANT, point.size_bytes),
                 median_s=point.seconds,
                 status="minimum-of-3",
@@ -125,7 +129,7 @@ def convert_output(
             for point in points
         ],
     }
-    foreign.write_launch(file, record, map(_sample_row, points))
+    third_party.write_launch(file, record, map(_sample_row, points))
     return points
 
 

@@ -40,10 +40,10 @@ from roundtrip.studies.findings import (
     PointVerdict,
     arm_claim_verdicts,
     cost_sentence,
-    cost_sentence_tone,
+    cost_sentence_colour,
     describe_outcomes,
     ratios_by_arm_claim,
-    worst_tone,
+    worst_colour,
 )
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import NetPIPECurves, Panel, bandwidth_gallery, ratio_gallery
@@ -59,7 +59,7 @@ AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the published one only by a smaller loss.
 DIFFERS_FOR_THE_BETTER = "differs, for the better"
 #: A difference for the better is not red.
-_TONE_BY_OUTCOME: dict[str, StatusColour] = {
+_COLOUR_BY_OUTCOME: dict[str, StatusColour] = {
     AGREES: "good",
     DIFFERS: "bad",
     DIFFERS_FOR_THE_BETTER: "good",
@@ -85,7 +85,7 @@ def statement_findings(
                 statement=statement,
                 panel=panel,
                 outcome=outcome,
-                outcome_tone=_TONE_BY_OUTCOME[outcome],
+                outcome_colour=_COLOUR_BY_OUTCOME[outcome],
                 is_about_all_sizes=outcome == AGREES,
                 size_verdicts=size_verdicts,
                 compared_sizes=sizes,
@@ -133,19 +133,19 @@ def overall_answers(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, 
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((StrongText(text),), "warn"),)
     lines = [
-        (f"{_statement_sentence(group)}.", cost_sentence_tone(_point_verdicts(group)))
+        (f"{_statement_sentence(group)}.", cost_sentence_colour(_point_verdicts(group)))
         for group in zip(*groups, strict=True)
     ]
     if others := [group[0].panel.title for group in all_findings if group not in groups]:
         lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
-    return tuple(Answer((text,), tone) for text, tone in lines)
+    return tuple(Answer((text,), colour) for text, colour in lines)
 
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
     lines = " ".join(f"{_statement_sentence([one])}." for one in findings if one.size_verdicts)
-    tone = cost_sentence_tone(_point_verdicts(findings))
-    return make_answer(findings[0].panel.title, f": {lines}", tone)
+    colour = cost_sentence_colour(_point_verdicts(findings))
+    return make_answer(findings[0].panel.title, f": {lines}", colour)
 
 
 def _statement_sentence(findings: Sequence[Finding]) -> str:
@@ -169,7 +169,7 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     for finding in (finding for group in all_findings for finding in group):
         panel = finding.panel
         name = f"{panel.title}; {panel.setting}" if has_settings else panel.title
-        cells.append(((name,), finding.statement, finding.cell))
+        cells.append(((name,), finding.statement, finding.verdict_cell))
     return display.grid_table(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
@@ -254,10 +254,10 @@ def _outcome_cell(
 ) -> Cell:
     """`words`, and the outcome in each panel; panels are named where outcomes differ."""
     suffix = labels.label_suffix(finding.panel.emulation_label for finding in findings)
-    tone = worst_tone(finding.tone for finding in findings)
+    colour = worst_colour(finding.status_colour for finding in findings)
     names = labels.short_titles(set(panels))
     verdict = describe_outcomes([names[panel] for panel in panels], outcomes, "on")
-    return Cell(f"{words}{suffix}.", tone, verdict)
+    return Cell(f"{words}{suffix}.", colour, verdict)
 
 
 class Section:

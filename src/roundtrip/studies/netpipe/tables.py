@@ -157,7 +157,7 @@ def finding_table(
                 ratios.append(display.verdict_cell(size_verdicts[size], series_key=series))
             else:
                 ratios.append(_smaller_size_cell(curves, panel, statement, size))
-        rows.append((Cell(panel.title), *ratios, Cell("", finding.tone, finding.verdict)))
+        rows.append((Cell(panel.title), *ratios, Cell("", finding.status_colour, finding.verdict)))
     caption = f"Finding {number}: “{statement.quotation}”: bandwidth of {variant} over {base}."
     return display.size_table(caption, ("Toolchain",), sizes, rows, base, "Our finding")
 

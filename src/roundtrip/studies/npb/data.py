@@ -84,7 +84,7 @@ class Series:
         return f"{self.benchmark}.{self.problem_class} on {units.plural(self.ranks, 'rank')}"
 
     @property
-    def as_planned(self) -> Series:
+    def planned_series(self) -> Series:
         """The series without the fields that are unknown of a launch that never ran."""
         return replace(self, shares_processors=False, toolchain="", has_real_nodes=True)
 
@@ -200,17 +200,17 @@ class NPBLaunches:
         points: dict[Series, dict[float | None, FiguresByLaunch]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures_by_launch:
-                series, rtt = self._series_and_rtt(row)
-                rounds = points.setdefault(series, {}).setdefault(rtt, {})
+                series, rtt_ms = self._series_and_rtt(row)
+                rounds = points.setdefault(series, {}).setdefault(rtt_ms, {})
                 rounds[row["launch"]] = self._figures_by_launch[row["launch"]]
         return {
             series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
             for series in sorted(points, key=lambda series: series.sort_key)
         }
 
-    def figures_at(self, series: Series, rtt: float | None) -> FiguresByLaunch:
+    def figures_at(self, series: Series, rtt_ms: float | None) -> FiguresByLaunch:
         """Figures of the launches at one RTT in ms (None inside a cluster); {} without launches."""
-        return self.figures_by_point.get(series, {}).get(rtt, {})
+        return self.figures_by_point.get(series, {}).get(rtt_ms, {})
 
     @cached_property
     def missing_points(self) -> list[tuple[Series, float | None]]:
@@ -221,12 +221,12 @@ class NPBLaunches:
             if row["status"] in ("failed", "missing")
         ]
 
-    def figure_cell(self, series: Series, rtt: float | None, figure: str) -> Cell:
+    def figure_cell(self, series: Series, rtt_ms: float | None, figure: str) -> Cell:
         """Cell of `figure`, rate or time, over launches, with its series in the history."""
-        rounds = self.figures_at(series, rtt).values()
+        rounds = self.figures_at(series, rtt_ms).values()
         values = [figures[figure] for figures in rounds if math.isfinite(figures[figure])]
         return self.interval_cell(
-            values, _UNIT_BY_FIGURE[figure], series_key=self.series_key(series, rtt, figure)
+            values, _UNIT_BY_FIGURE[figure], series_key=self.series_key(series, rtt_ms, figure)
         )
 
     def interval_cell(
@@ -237,9 +237,9 @@ class NPBLaunches:
             self.interval(values), unit, base_name=base_name, series_key=series_key
         )
 
-    def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
+    def series_key(self, series: Series, rtt_ms: float | None, figure: str = "rate") -> str:
         """Key of the series of `figure`, rate or time, in the history, as in `Cell.series_key`."""
-        cases = {self._case_ids[launch] for launch in self.figures_at(series, rtt)}
+        cases = {self._case_ids[launch] for launch in self.figures_at(series, rtt_ms)}
         return self._origins.find_key(cases, 0, metric=figure, phase="total")
 
     @cached_property
@@ -271,14 +271,14 @@ class NPBLaunches:
     def planned_link_points(self) -> set[tuple[Series, float]]:
         """Series as planned and RTT in ms of all launches over the link, completed or not."""
         points = [
-            (series, rtt)
+            (series, rtt_ms)
             for series in self.figures_by_point
-            for rtt in self.figures_by_point[series]
+            for rtt_ms in self.figures_by_point[series]
         ]
         return {
-            (series.as_planned, rtt)
-            for series, rtt in (*points, *self.missing_points)
-            if rtt is not None
+            (series.planned_series, rtt_ms)
+            for series, rtt_ms in (*points, *self.missing_points)
+            if rtt_ms is not None
         }
 
     @property
@@ -349,7 +349,7 @@ class NPBLaunches:
         A launch that never ran is known only by the name of its case.
         """
         parameters, emulation = setting_texts(row["parameters"]), setting_texts(row["emulation"])
-        rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
+        rtt_ms = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
         ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
         transport = self._transports.get(environ)
         if not transport:  # a bundle older than `extras.transport_title`
@@ -363,13 +363,13 @@ class NPBLaunches:
             environ=environ,
             placement=parameters.get("placement", ""),
             source=parameters.get("source", NATIVE),
-            spans_clusters=rtt is not None,
+            spans_clusters=rtt_ms is not None,
             partition=str(row["partition"] or ""),
             shares_processors="shared_processors" in emulation,
             has_real_nodes="nodes" not in emulation,
             transport_name=transport,
         )
-        return series, None if rtt is None else float(rtt)
+        return series, None if rtt_ms is None else float(rtt_ms)
 
 
 def _transport_by_environ(toolchains: object) -> dict[str, str]:

@@ -57,7 +57,7 @@ from roundtrip.stats.summaries import (
     Summary,
     ValueKind,
 )
-from roundtrip.studies import foreign
+from roundtrip.studies import third_party
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope, toolchain_speeds
 from roundtrip.studies.npb import STUDY, UPSTREAM
 
@@ -199,11 +199,13 @@ def parse_output(file: Path) -> NPBResult:
         return NPBResult(
             benchmark=name[1],
             problem_class=_result_value(block, "Class"),
-            iterations=foreign.parse_whole_number(_result_value(block, "Iterations")),
-            seconds=foreign.parse_number(_result_value(block, "Time in seconds")),
-            total_processes=foreign.parse_whole_number(_result_value(block, "Total processes")),
-            active_processes=foreign.parse_whole_number(_result_value(block, "Active processes")),
-            mops=foreign.parse_number(_result_value(block, "Mop/s total")),
+            iterations=third_party.parse_whole_number(_result_value(block, "Iterations")),
+            seconds=third_party.parse_number(_result_value(block, "Time in seconds")),
+            total_processes=third_party.parse_whole_number(_result_value(block, "Total processes")),
+            active_processes=third_party.parse_whole_number(
+                _result_value(block, "Active processes")
+            ),
+            mops=third_party.parse_number(_result_value(block, "Mop/s total")),
             verified=_result_value(block, "Verification") == "SUCCESSFUL",
             version=_result_value(block, "Version"),
             history=history[1] if history else None,
@@ -241,10 +243,10 @@ def convert_output(
         "ranks": result.total_processes,
         "hosts": list(hosts),
         **rank_entries,
-        "points": [foreign.point_entry(case, UPSTREAM, 0, **fields)],
+        "points": [third_party.point_entry(case, UPSTREAM, 0, **fields)],
     }
     row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.mops, "Mop/s")
-    foreign.write_launch(output, record, [row])
+    third_party.write_launch(output, record, [row])
     return result
 
 

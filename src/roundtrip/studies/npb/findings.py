@@ -18,7 +18,7 @@ from roundtrip.studies.findings import (
     SubjectVerdict,
     describe_joint_verdict,
     names_or_count,
-    worst_tone,
+    worst_colour,
 )
 from roundtrip.studies.npb import (
     BENCHMARKS_WITH_INFERRED_SPEEDUP,
@@ -35,13 +35,13 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
 from roundtrip.studies.npb.speedup import (
     SeriesClaim,
-    Verdicts,
+    SeriesVerdicts,
     claimed_speedups,
     speedup_over_ranks,
     transport_pairs,
 )
 
-TONE_BY_OUTCOME: dict[str, StatusColour] = {
+COLOUR_BY_OUTCOME: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     "does not hold": "bad",
@@ -71,13 +71,16 @@ class Finding:
         return f"{self.outcome}{self.coverage_suffix}"
 
     @property
-    def tone(self) -> StatusColour:
-        """The tone of the verdict; a finding that was not measured everywhere is never green."""
-        return "warn" if self.coverage_suffix else TONE_BY_OUTCOME[self.outcome]
+    def status_colour(self) -> StatusColour:
+        """The colour of the verdict; a finding that was not measured everywhere is never green."""
+        return "warn" if self.coverage_suffix else COLOUR_BY_OUTCOME[self.outcome]
 
 
 def statement_findings(
-    speedups: Verdicts, transports: Verdicts, launches: NPBLaunches, settings: Thresholds
+    speedups: SeriesVerdicts,
+    transports: SeriesVerdicts,
+    launches: NPBLaunches,
+    settings: Thresholds,
 ) -> list[Finding]:
     """The findings on all five published statements; "not measured" without class A or above."""
     transports = _without_trials(transports)
@@ -85,9 +88,9 @@ def statement_findings(
         verdict for claim, verdict in transports.items() if claim.series.transport_role == UDP
     ]
     planned: dict[float, list[Series]] = defaultdict(list)  # launched, completed or not
-    for series, rtt in launches.planned_link_points:
+    for series, rtt_ms in launches.planned_link_points:
         if series.problem_class not in TRIAL_CLASSES:
-            planned[rtt].append(series)
+            planned[rtt_ms].append(series)
     pairs = [pair for all_series in planned.values() for pair in transport_pairs(all_series)]
     udp_count = sum(UDP in (one.transport_role, other.transport_role) for one, other in pairs)
     results = [
@@ -96,7 +99,8 @@ def statement_findings(
     ]
     for benchmark, statement in derived.SCALING_STATEMENTS.items():
         target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
-        place = f"in one cluster and over a link of {PUBLISHED_RTT_MS:g} ms"
+        setting = f"in one cluster and over a link of {PUBLISHED_RTT_MS:g} ms"
+        missing = f"no {benchmark} of class A or above {setting}"
         inferred = "inferred: " if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
         number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
@@ -104,15 +108,11 @@ def statement_findings(
             for claim, verdict in _without_trials(speedups).items()
             if (claim.series.benchmark, claim.rtt_ms) == (benchmark, PUBLISHED_RTT_MS)
         ]
-        results += series_results or [
-            Finding(
-                statement, f"no {benchmark} of class A or above {place}", published_number=number
-            )
-        ]
+        results += series_results or [Finding(statement, missing, published_number=number)]
     return results
 
 
-def _without_trials(verdicts: Verdicts) -> Verdicts:
+def _without_trials(verdicts: SeriesVerdicts) -> SeriesVerdicts:
     return {
         claim: verdict
         for claim, verdict in verdicts.items()
@@ -135,7 +135,8 @@ def statement_table(launches: NPBLaunches, findings: Sequence[Finding]) -> Table
         )
         if isinstance(one.measured_result, Quantity):
             words = (*words, display.describe_slowdown([one.measured_result.value]))
-        rows.append((one.statement, one.published_number, Cell(words, one.tone, one.verdict)))
+        cell = Cell(words, one.status_colour, one.verdict)
+        rows.append((one.statement, one.published_number, cell))
     return display.statement_table(rows, note)
 
 
@@ -219,13 +220,13 @@ _TEXT_BY_VERDICT = {
 }
 
 
-def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
+def answers_at_longest_rtt(speedups: SeriesVerdicts) -> list[Answer]:
     """One answer: which benchmarks gain from a second cluster at the longest RTT."""
     claims = [claim for claim in speedups if claim.series.source == NATIVE] or list(speedups)
     if not claims:
         return []
-    rtt = max(claim.rtt_ms or 0.0 for claim in claims)
-    claims = [claim for claim in claims if claim.rtt_ms == rtt]
+    rtt_ms = max(claim.rtt_ms or 0.0 for claim in claims)
+    claims = [claim for claim in claims if claim.rtt_ms == rtt_ms]
     unshared = {claim.series.problem_name for claim in claims if not claim.series.shares_processors}
     outcomes: dict[str, list[SubjectVerdict]] = defaultdict(list)
     medians: dict[str, list[float]] = defaultdict(list)
@@ -246,19 +247,19 @@ def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
         times = units.range_text([1 / median for median in medians[name]], digits=2)
         groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
-    subject = f"Two clusters (twice the ranks) against one, {EMULATED_WAN} of {rtt:g} ms"
+    subject = f"Two clusters (twice the ranks) against one, {EMULATED_WAN} of {rtt_ms:g} ms"
     text = f"{subject}: {'; '.join(clauses)}."
-    tone = worst_tone(
-        display.TONE_BY_VERDICT[one.verdict] for group in outcomes.values() for one in group
+    colour = worst_colour(
+        display.COLOUR_BY_VERDICT[one.verdict] for group in outcomes.values() for one in group
     )
-    return [Answer((text,), tone)]
+    return [Answer((text,), colour)]
 
 
 #: Largest ratio of a speed-up to the ideal one that the number of ranks can explain.
 _MAX_RATIO_TO_IDEAL = 1.25
 
 
-def answers_in_one_cluster(launches: NPBLaunches, sources: Verdicts) -> list[Answer]:
+def answers_in_one_cluster(launches: NPBLaunches, sources: SeriesVerdicts) -> list[Answer]:
     """Answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
@@ -298,7 +299,7 @@ def answers_in_one_cluster(launches: NPBLaunches, sources: Verdicts) -> list[Ans
     return [*answers, *_source_answers(sources)]
 
 
-def _source_answers(sources: Verdicts) -> list[Answer]:
+def _source_answers(sources: SeriesVerdicts) -> list[Answer]:
     """An answer on our programs against NPB's own in one cluster; [] without both."""
     verdict_by_series = {
         claim.series: sources[claim].verdict for claim in sources if claim.rtt_ms is None
@@ -347,8 +348,8 @@ def answers_over_link(launches: NPBLaunches, all_findings: Sequence[Finding]) ->
         group = [series for series in group if not series.shares_processors] or group
         if words := _link_text(launches, group):
             outcomes = [finding.outcome for finding in all_findings if finding.series in group]
-            worst = max(outcomes, key=list(TONE_BY_OUTCOME).index, default="not measured")
-            answers.append(Answer((StrongText(name), words), TONE_BY_OUTCOME[worst]))
+            worst = max(outcomes, key=list(COLOUR_BY_OUTCOME).index, default="not measured")
+            answers.append(Answer((StrongText(name), words), COLOUR_BY_OUTCOME[worst]))
     return answers
 
 
@@ -362,18 +363,18 @@ def _link_text(launches: NPBLaunches, group: Sequence[Series]) -> str:
     comparison = f"as fast as one with {base.ranks_and_placement} " if base else ""
     speedups: list[str] = []
     waits: list[str] = []
-    for rtt in ends:
-        if times := _speedup_range(launches, group, rtt):
-            speedups.append(f"{times} times {comparison}at {rtt:g} ms")
+    for rtt_ms in ends:
+        if times := _speedup_range(launches, group, rtt_ms):
+            speedups.append(f"{times} times {comparison}at {rtt_ms:g} ms")
             comparison = ""
         shares = [
             figures["communication"] / (figures["compute"] + figures["communication"])
             for series in group
-            for figures in launches.figures_at(series, rtt).values()
+            for figures in launches.figures_at(series, rtt_ms).values()
             if figures["compute"]
         ]
         if shares:
-            waits.append(f"{units.percent_text(median(shares))} at {rtt:g} ms")
+            waits.append(f"{units.percent_text(median(shares))} at {rtt_ms:g} ms")
     if not speedups:
         return ""
     text = (
@@ -390,8 +391,8 @@ def _link_text(launches: NPBLaunches, group: Sequence[Series]) -> str:
     return text
 
 
-def _speedup_range(launches: NPBLaunches, group: Sequence[Series], rtt: float) -> str:
+def _speedup_range(launches: NPBLaunches, group: Sequence[Series], rtt_ms: float) -> str:
     """The range of the claimed speed-ups of the series that were measured; "" without any."""
-    speedups = [launches.interval(claimed_speedups(launches, series, rtt)) for series in group]
+    speedups = [launches.interval(claimed_speedups(launches, series, rtt_ms)) for series in group]
     medians = [speedup.median for speedup in speedups if speedup]
     return units.ratio_range_text(medians) if medians else ""

@@ -94,18 +94,18 @@ def _reference_speedups(
     launches: NPBLaunches, series: Series, mops: float
 ) -> Iterator[ReferenceSpeedup]:
     """Claimed speed-ups of `series` at each RTT, with the rate of one rank [Mop/s]."""
-    for rtt in launches.figures_by_point[series]:
-        ratios = claimed_speedups(launches, series, rtt)
+    for rtt_ms in launches.figures_by_point[series]:
+        ratios = claimed_speedups(launches, series, rtt_ms)
         if interval := launches.interval(ratios):
             yield ReferenceSpeedup(
                 **_reference_fields(series),
                 ranks=series.ranks,
-                rtt_ms=rtt or 0.0,
+                rtt_ms=rtt_ms or 0.0,
                 mops=mops,
                 speedup=_six_digits(interval.median),
                 low=None if interval.low is None else _six_digits(interval.low),
                 high=None if interval.high is None else _six_digits(interval.high),
-                separated=ratios != measured_speedups(launches, series, rtt),
+                separated=ratios != measured_speedups(launches, series, rtt_ms),
                 launches=len(ratios),
             )
 

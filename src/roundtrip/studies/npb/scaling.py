@@ -48,7 +48,7 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
 from roundtrip.studies.npb.speedup import (
     SeriesClaim,
-    Verdicts,
+    SeriesVerdicts,
     claimed_speedups,
     speedup_over_ranks,
 )
@@ -139,9 +139,9 @@ def _link_rows(launches: NPBLaunches) -> dict[str, DrawingRows]:
         base = launches.one_cluster_base(series)
         scales = base is not None and base.ranks < series.ranks
         rows = rows_by_program[series.program_name]
-        for rtt in launches.figures_by_point[series]:
-            if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
-                point = name, arm.colour, series, rtt or 0.0, speedup
+        for rtt_ms in launches.figures_by_point[series]:
+            if speedup := launches.interval(claimed_speedups(launches, series, rtt_ms)):
+                point = name, arm.colour, series, rtt_ms or 0.0, speedup
                 rows.append(_line_point(*point, scales=scales))
     return rows_by_program
 
@@ -265,7 +265,7 @@ def _efficiency_quantity(series: Series, base: Series, speedup: Interval) -> Qua
     return units.percentage(speedup.median * base.ranks / series.ranks)
 
 
-def scaling_answers(launches: NPBLaunches, verdicts: Verdicts) -> list[Answer]:
+def scaling_answers(launches: NPBLaunches, verdicts: SeriesVerdicts) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
     natives = [series for series in launches.cluster_series if series.source == NATIVE]
     non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
@@ -275,7 +275,9 @@ def scaling_answers(launches: NPBLaunches, verdicts: Verdicts) -> list[Answer]:
     return [_toolchain_answer(launches, verdicts, group) for group in groups.values()]
 
 
-def _toolchain_answer(launches: NPBLaunches, verdicts: Verdicts, group: Sequence[Series]) -> Answer:
+def _toolchain_answer(
+    launches: NPBLaunches, verdicts: SeriesVerdicts, group: Sequence[Series]
+) -> Answer:
     words = []
     for series in group:
         rates = [figures["rate"] for figures in launches.figures_at(series, None).values()]
@@ -299,16 +301,16 @@ def _toolchain_answer(launches: NPBLaunches, verdicts: Verdicts, group: Sequence
         times = units.ratio_range_text(ratios)
         text += f" Over NPB 3.4: {times} times its rate ({', '.join(kinds)})."
     is_below = any(ratio < 1 for ratio in ratios)
-    tone: StatusColour = "bad" if "slower" in kinds else "warn" if is_below else "plain"
-    return Answer((StrongText(group[0].problem_name), text), tone)
+    colour: StatusColour = "bad" if "slower" in kinds else "warn" if is_below else "plain"
+    return Answer((StrongText(group[0].problem_name), text), colour)
 
 
-def source_verdict_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
+def source_verdict_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
 
     def place_first(claim: SeriesClaim) -> tuple[object, ...]:
-        rtt = -1.0 if claim.rtt_ms is None else claim.rtt_ms
-        return replace(claim.series, ranks=0).sort_key, rtt, claim.series.ranks
+        rtt_ms = -1.0 if claim.rtt_ms is None else claim.rtt_ms
+        return replace(claim.series, ranks=0).sort_key, rtt_ms, claim.series.ranks
 
     ranks = sorted({claim.series.ranks for claim in verdicts})
     cells = []
@@ -331,7 +333,7 @@ def source_verdict_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
     )
 
 
-def source_rate_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
+def source_rate_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
     rows = []
     for claim, verdict in verdicts.items():
@@ -354,7 +356,7 @@ def source_rate_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
     )
 
 
-def source_warnings(verdicts: Verdicts) -> Iterator[str]:
+def source_warnings(verdicts: SeriesVerdicts) -> Iterator[str]:
     """Yield a line for each claim with a median ratio to NPB 3.4 below 1, over the link or not."""
     settings = {_source_setting(claim) for claim in verdicts}
     for claim, verdict in verdicts.items():

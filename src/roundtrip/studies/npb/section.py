@@ -54,7 +54,7 @@ from roundtrip.studies.npb.findings import (
 )
 from roundtrip.studies.npb.simulated import simulated_section
 from roundtrip.studies.npb.speedup import (
-    Verdicts,
+    SeriesVerdicts,
     measured_speedups,
     modelled_speedups,
     ratios_by_claim,
@@ -108,20 +108,20 @@ def link_time_table(launches: NPBLaunches) -> Table:
         base_label = base.title if base else ""
         rounds_by_rtt = launches.figures_by_point[series]
         min_rtt = next(iter(rounds_by_rtt))
-        for rtt, rounds in rounds_by_rtt.items():
+        for rtt_ms, rounds in rounds_by_rtt.items():
             pairs = (
-                launches.paired_figures(rounds, rounds_by_rtt[min_rtt]) if rtt != min_rtt else []
+                launches.paired_figures(rounds, rounds_by_rtt[min_rtt]) if rtt_ms != min_rtt else []
             )
             added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
-            measured = measured_speedups(launches, series, rtt)
-            separated = modelled_speedups(launches, series, rtt)
+            measured = measured_speedups(launches, series, rtt_ms)
+            separated = modelled_speedups(launches, series, rtt_ms)
             measured_cell = launches.interval_cell(measured, Unit.RATIO, base_label)
             rows.append(
                 (
-                    Cell(f"{series.title} {rtt:g} ms"),
-                    *_time_cells(launches, series, rtt),
+                    Cell(f"{series.title} {rtt_ms:g} ms"),
+                    *_time_cells(launches, series, rtt_ms),
                     launches.interval_cell(list(filter(math.isfinite, added_s)), Unit.S),
-                    replace(measured_cell, series_key=launches.series_key(series, rtt)),
+                    replace(measured_cell, series_key=launches.series_key(series, rtt_ms)),
                     launches.interval_cell(separated, Unit.RATIO, base_label),
                 )
             )
@@ -177,10 +177,10 @@ _TIME_COLUMNS = (
 )
 
 
-def _time_cells(launches: NPBLaunches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
+def _time_cells(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> tuple[Cell, ...]:
     """Cells of _TIME_COLUMNS; NPB's own programs report only the rate."""
-    rate = launches.figure_cell(series, rtt, "rate")
-    rounds = list(launches.figures_by_point[series][rtt].values())
+    rate = launches.figure_cell(series, rtt_ms, "rate")
+    rounds = list(launches.figures_by_point[series][rtt_ms].values())
     if not all(figures["compute"] for figures in rounds):
         return rate, *[display.NOT_MEASURED_CELL] * 3
     means = (
@@ -340,7 +340,7 @@ class Section:
         )
 
     def _link_blocks(
-        self, speedups: Verdicts, transports: Verdicts, results: Sequence[Finding]
+        self, speedups: SeriesVerdicts, transports: SeriesVerdicts, results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
         pair_table = transport_table(launches, transports, self._settings)

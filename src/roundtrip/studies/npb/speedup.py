@@ -57,10 +57,12 @@ class SeriesClaim:
         return STUDY.name
 
 
-Verdicts = dict[SeriesClaim, ClaimVerdict]
+SeriesVerdicts = dict[SeriesClaim, ClaimVerdict]
 
 
-def verdicts_of_contrast(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> Verdicts:
+def verdicts_of_contrast(
+    contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]
+) -> SeriesVerdicts:
     """The verdicts on the claims of one contrast, in the order of `ratios_by_claim`."""
     return {
         claim: verdict
@@ -76,11 +78,11 @@ def ratios_by_claim(launches: NPBLaunches) -> dict[Claim, Sequence[float]]:
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     for claim in _possible_claims(launches):
-        series, rtt = claim.series, claim.rtt_ms
+        series, rtt_ms = claim.series, claim.rtt_ms
         if claim.contrast == SPEEDUP_CONTRAST:
-            ratios = claimed_speedups(launches, series, rtt)
+            ratios = claimed_speedups(launches, series, rtt_ms)
         else:
-            ratios = _rate_ratios(launches, series, rtt, claim.base, rtt)
+            ratios = _rate_ratios(launches, series, rtt_ms, claim.base, rtt_ms)
         if ratios:
             ratios_by_claim[claim] = ratios
     return ratios_by_claim
@@ -90,17 +92,17 @@ def unpaired_reasons(launches: NPBLaunches) -> list[tuple[str, str]]:
     """(names of two series, reason) where both have values that cannot be paired by round."""
     pairs = []
     for claim in _possible_claims(launches):
-        base_rtt = None if claim.contrast == SPEEDUP_CONTRAST else claim.rtt_ms
-        pairs.append((claim.series, claim.rtt_ms, claim.base, base_rtt))
+        base_rtt_ms = None if claim.contrast == SPEEDUP_CONTRAST else claim.rtt_ms
+        pairs.append((claim.series, claim.rtt_ms, claim.base, base_rtt_ms))
     for series in launches.cluster_series:
         if (base := launches.min_ranks_base(series)) != series:
             pairs.append((series, None, base, None))
     refusals = []
-    for series, rtt, base, base_rtt in pairs:
-        sides = launches.figures_at(series, rtt), launches.figures_at(base, base_rtt)
+    for series, rtt_ms, base, base_rtt_ms in pairs:
+        sides = launches.figures_at(series, rtt_ms), launches.figures_at(base, base_rtt_ms)
         reason = launches.round_pairing(*sides).refusal
         if all(sides) and reason:
-            delay = "" if rtt is None else f" at {rtt:g} ms"
+            delay = "" if rtt_ms is None else f" at {rtt_ms:g} ms"
             refusals.append((f"{series.title}{delay}, over {base.title}", reason))
     return refusals
 
@@ -117,9 +119,9 @@ def _possible_claims(launches: NPBLaunches) -> list[SeriesClaim]:
         *((SOURCE_CONTRAST, *pair) for pair in sources if pair[1] in launches.figures_by_point),
     ]
     return [
-        SeriesClaim(contrast, series, base, rtt)
+        SeriesClaim(contrast, series, base, rtt_ms)
         for contrast, series, base in pairs
-        for rtt in launches.figures_by_point[series]
+        for rtt_ms in launches.figures_by_point[series]
     ]
 
 
@@ -133,10 +135,10 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
     return pairs
 
 
-def claimed_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+def claimed_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> list[float]:
     """Speed-ups that are claimed: measured if both or neither share processors, else modelled."""
     formula = measured_speedups if _is_measured_claim(launches, series) else modelled_speedups
-    return formula(launches, series, rtt)
+    return formula(launches, series, rtt_ms)
 
 
 def _is_measured_claim(launches: NPBLaunches, series: Series) -> bool:
@@ -145,19 +147,19 @@ def _is_measured_claim(launches: NPBLaunches, series: Series) -> bool:
     return base is None or base.shares_processors == series.shares_processors
 
 
-def measured_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+def measured_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> list[float]:
     """Ratios of measured rates to those of `one_cluster_base`, for each round; [] without it."""
     base = launches.one_cluster_base(series)
-    return _rate_ratios(launches, series, rtt, base, None) if base else []
+    return _rate_ratios(launches, series, rtt_ms, base, None) if base else []
 
 
-def modelled_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+def modelled_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> list[float]:
     """Speed-ups if each rank had its own processor, for each round; [] if times are not split."""
     base = launches.one_cluster_base(series)
     if base is None or series.source != NATIVE or base.shares_processors:
         return []
     pairs = launches.paired_figures(
-        launches.figures_at(base, None), launches.figures_at(series, rtt)
+        launches.figures_at(base, None), launches.figures_at(series, rtt_ms)
     )
     return [
         (one["compute"] + one["communication"])
@@ -176,9 +178,13 @@ def speedup_over_ranks(launches: NPBLaunches, series: Series) -> Interval | None
 
 
 def _rate_ratios(
-    launches: NPBLaunches, series: Series, rtt: float | None, base: Series, base_rtt: float | None
+    launches: NPBLaunches,
+    series: Series,
+    rtt_ms: float | None,
+    base: Series,
+    base_rtt_ms: float | None,
 ) -> list[float]:
-    first, second = launches.figures_at(series, rtt), launches.figures_at(base, base_rtt)
+    first, second = launches.figures_at(series, rtt_ms), launches.figures_at(base, base_rtt_ms)
     pairing = launches.round_pairing(first, second)
     ratios = [first[one]["rate"] / second[other]["rate"] for one, other in pairing.pairs]
     if launches.is_abba and series.environ != base.environ:
@@ -193,18 +199,18 @@ def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None
     """
     rtts: list[float] = []
     iteration_s: list[float] = []
-    for rtt, rounds in launches.figures_by_point[series].items():
+    for rtt_ms, rounds in launches.figures_by_point[series].items():
         for figures in rounds.values():
             # Of NPB's own programs, only the time of the whole section is known.
             seconds = figures["compute"] + figures["communication"] or figures["time"]
-            if rtt is not None and figures["iterations"] and math.isfinite(seconds):
-                rtts.append(rtt / 1e3)
+            if rtt_ms is not None and figures["iterations"] and math.isfinite(seconds):
+                rtts.append(rtt_ms / 1e3)
                 iteration_s.append(seconds / figures["iterations"])
     if len(set(rtts)) < 2:
         return None
     level = launches.level
     fit = scipy.stats.theilslopes(iteration_s, rtts, alpha=level)
-    has_interval = all(lower_rank(rtts.count(rtt), level) > 0 for rtt in set(rtts))
+    has_interval = all(lower_rank(rtts.count(rtt_ms), level) > 0 for rtt_ms in set(rtts))
     low, high = (float(fit.low_slope), float(fit.high_slope)) if has_interval else (None, None)
     return Interval(float(fit.slope), low, high, len(rtts), level)
 
@@ -242,21 +248,21 @@ def _median_times(rounds: Sequence[LaunchFigures]) -> tuple[float, float]:
     return compute, communication
 
 
-def speedup_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
+def speedup_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
-    rtts = sorted({rtt for _, rtt in launches.planned_link_points})
+    rtts = sorted({rtt_ms for _, rtt_ms in launches.planned_link_points})
     link_series = launches.link_series
-    measured = {series.as_planned for series in link_series}
+    measured = {series.planned_series for series in link_series}
     lost = {
-        series.as_planned: series
+        series.planned_series: series
         for series, _ in launches.missing_points
-        if series.spans_clusters and series.as_planned not in measured
+        if series.spans_clusters and series.planned_series not in measured
     }
     rows = []
     for series in sorted([*link_series, *lost.values()], key=lambda series: series.sort_key):
         base = launches.one_cluster_base(series)
         base_cell = display.NO_VALUE_CELL if base is None else Cell(base.ranks_and_placement)
-        by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt) for rtt in rtts]
+        by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt_ms) for rtt_ms in rtts]
         rows.append((Cell(series.title), base_cell, *by_rtt))
     return Table(
         launches.level.fill_caption(
@@ -267,7 +273,7 @@ def speedup_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
         ),
         (
             *text_columns("Benchmark and transport", "Over one cluster with"),
-            *number_columns(*(f"{rtt:g} ms" for rtt in rtts)),
+            *number_columns(*(f"{rtt_ms:g} ms" for rtt_ms in rtts)),
         ),
         tuple(rows),
     )
@@ -306,7 +312,7 @@ def tolerance_table(launches: NPBLaunches) -> Table:
     )
 
 
-def transport_table(launches: NPBLaunches, verdicts: Verdicts, settings: Thresholds) -> Table:
+def transport_table(launches: NPBLaunches, verdicts: SeriesVerdicts, settings: Thresholds) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
     rows = []
     for claim, verdict in verdicts.items():
@@ -332,16 +338,20 @@ def transport_table(launches: NPBLaunches, verdicts: Verdicts, settings: Thresho
 
 
 def _speedup_cell(
-    launches: NPBLaunches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
+    launches: NPBLaunches,
+    verdicts: SeriesVerdicts,
+    series: Series,
+    base: Series | None,
+    rtt_ms: float,
 ) -> Cell:
-    rounds = launches.figures_at(series, rtt)
+    rounds = launches.figures_at(series, rtt_ms)
     if not rounds:
-        is_lost = (series.as_planned, rtt) in launches.planned_link_points
+        is_lost = (series.planned_series, rtt_ms) in launches.planned_link_points
         return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED_CELL
     if base is None:
         return Cell("no base in one cluster", "muted")
-    if verdict := verdicts.get(SeriesClaim(SPEEDUP_CONTRAST, series, base, rtt)):
-        origin = launches.series_key(series, rtt) if _is_measured_claim(launches, series) else ""
+    if verdict := verdicts.get(SeriesClaim(SPEEDUP_CONTRAST, series, base, rtt_ms)):
+        origin = launches.series_key(series, rtt_ms) if _is_measured_claim(launches, series) else ""
         return display.verdict_cell(verdict, base_name=base.title, series_key=origin)
     pairing = launches.round_pairing(rounds, launches.figures_at(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"

@@ -47,7 +47,7 @@ from roundtrip.errors import UserError
 from roundtrip.report.data import BundleData
 from roundtrip.sites import simgrid
 from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
-from roundtrip.studies import foreign
+from roundtrip.studies import third_party
 from roundtrip.studies.npb import (
     CLASSES,
     PUBLISHED_RTT_MS,
@@ -195,7 +195,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
         "ranks": CLUSTER_RANKS[1],
         "seed": sweep.seed,
         "points": [
-            foreign.point_entry(
+            third_party.point_entry(
                 point.case,
                 point.variant,
                 0,
@@ -210,7 +210,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
     output.write_text(
         "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
     )
-    foreign.write_launch(output, record, map(_sample_row, points), {"simulated": simulated})
+    third_party.write_launch(output, record, map(_sample_row, points), {"simulated": simulated})
 
 
 def _sample_row(point: SweepPoint) -> tuple[object, ...]:
@@ -383,7 +383,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse_numbers(text: str) -> tuple[float, ...]:
     try:
-        return tuple(map(foreign.parse_number, text.split(",")))
+        return tuple(map(third_party.parse_number, text.split(",")))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -216,7 +216,7 @@ def draw_gallery(curves: OSUCurves, name: str) -> Gallery | None:
 
 
 AGREE, DISAGREE = "agree", "disagree"
-TONE_BY_OUTCOME: dict[str, StatusColour] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
+COLOUR_BY_OUTCOME: dict[str, StatusColour] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
 
 
 @dataclass(frozen=True)
@@ -347,5 +347,5 @@ def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
         display.interval_cell(comparison.osu, *unit, series_key=osu_series),
         display.interval_cell(comparison.netpipe, *unit, series_key=netpipe_series),
         Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series_key=osu_series),
-        Cell("", TONE_BY_OUTCOME[comparison.outcome], comparison.outcome),
+        Cell("", COLOUR_BY_OUTCOME[comparison.outcome], comparison.outcome),
     )

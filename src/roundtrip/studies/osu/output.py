@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.studies import foreign
+from roundtrip.studies import third_party
 from roundtrip.studies.derivation import METRICS
-from roundtrip.studies.foreign import quote
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
+from roundtrip.studies.third_party import quote
 
 _COLUMN_PATTERN = re.compile(
     r"(?P<size>Size)|(?P<sent>Transmit Size)|(?P<count>Iterations)|(?P<check>Validation)"
@@ -69,7 +69,7 @@ def parse_output(file: Path, benchmark: str, max_bytes: int = 0) -> OSUOutput:
     or lacks a line is refused.  No validation may have failed.
     """
     parser = _OutputParser(file, BENCHMARKS[benchmark])
-    for number, line in enumerate(foreign.read_output_lines(file, "OSU"), 1):
+    for number, line in enumerate(third_party.read_output_lines(file, "OSU"), 1):
         if line.strip():
             parser.parse_line(line.rstrip(), number)
     return parser.complete_output(max_bytes)
@@ -166,16 +166,18 @@ class _OutputParser:
             if (quantity == "time") == (self.benchmark.metric == "bandwidth"):
                 raise self._fault(f"a column that {self.benchmark.title!r} does not have")
             metric = "message_rate" if quantity == "messages" else self.benchmark.metric
-            values[statistic, metric] = foreign.parse_number(cell) * _FACTOR_BY_QUANTITY[quantity]
+            values[statistic, metric] = (
+                third_party.parse_number(cell) * _FACTOR_BY_QUANTITY[quantity]
+            )
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
         return SizeRow(
-            foreign.parse_whole_number(texts.get("size", "0")),
+            third_party.parse_whole_number(texts.get("size", "0")),
             values,
-            foreign.parse_whole_number(texts["count"]) if "count" in texts else None,
+            third_party.parse_whole_number(texts["count"]) if "count" in texts else None,
             None if check is None else check == "Pass",
-            foreign.parse_whole_number(texts["sent"]) if "sent" in texts else None,
+            third_party.parse_whole_number(texts["sent"]) if "sent" in texts else None,
         )
 
     def _fault(self, message: str) -> UserError:
@@ -205,7 +207,7 @@ def convert_output(
     """
     variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [
-        foreign.point_entry(
+        third_party.point_entry(
             *(benchmark, variant, row.size_bytes),
             samples=len(row.values),
             batch=row.iterations,
@@ -233,4 +235,4 @@ def convert_output(
         for row in output.rows
         for (statistic, metric), value in row.values.items()
     )
-    foreign.write_launch(folder / MEASUREMENT_FILE, record, samples, output.notes)
+    third_party.write_launch(folder / MEASUREMENT_FILE, record, samples, output.notes)

@@ -35,10 +35,10 @@ from roundtrip.studies.findings import OPEN, coverage_suffix, describe_sizes
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
+    COLOUR_BY_OUTCOME,
     DISAGREE,
     FIGURE_GROUPS,
     NETPIPE_PAIRS,
-    TONE_BY_OUTCOME,
     BenchmarkPair,
     NetPIPEComparison,
     OSUCurves,
@@ -195,10 +195,14 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
         outcomes = {one.outcome for one in group}
         worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
         limits = coverage_suffix([one.size_bytes for one in group], sizes) if worst == AGREE else ""
-        tone = "warn" if limits else TONE_BY_OUTCOME[worst]
+        colour = "warn" if limits else COLOUR_BY_OUTCOME[worst]
         ratios = [one.ratio for one in group]
         cells.append(
-            ((panel.title,), pair, display.ratio_range_cell(ratios, tone, f"{worst}{limits}"))
+            (
+                (panel.title,),
+                pair,
+                display.ratio_range_cell(ratios, colour, f"{worst}{limits}"),
+            )
         )
     return display.grid_table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
@@ -237,11 +241,11 @@ def overall_answers(
     label_suffix = labels.partial_label_suffix(panel.emulation_label for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{label_suffix}.",))
-    tone = _agreement_tone(comparisons)
+    colour = _agreement_colour(comparisons)
     lines = (
         f"{line[0].upper()}{line[1:]}{label_suffix}." for line in _agreement_clauses(comparisons)
     )
-    return values, *(Answer((line,), tone) for line in lines)
+    return values, *(Answer((line,), colour) for line in lines)
 
 
 def panel_answer(
@@ -259,7 +263,7 @@ def panel_answer(
             clauses.append(f"{name} {_microseconds(value)}")
     clauses += _agreement_clauses(panel_comparisons)
     words = "; ".join(clauses) or "see below"
-    return Answer((StrongText(panel.title), f": {words}."), _agreement_tone(panel_comparisons))
+    return Answer((StrongText(panel.title), f": {words}."), _agreement_colour(panel_comparisons))
 
 
 def _microseconds(seconds: Interval) -> Quantity:
@@ -321,6 +325,6 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         )
 
 
-def _agreement_tone(comparisons: Sequence[NetPIPEComparison]) -> StatusColour:
+def _agreement_colour(comparisons: Sequence[NetPIPEComparison]) -> StatusColour:
     is_bad = any(comparison.outcome == DISAGREE for comparison in comparisons)
-    return TONE_BY_OUTCOME[DISAGREE] if is_bad else "plain"
+    return COLOUR_BY_OUTCOME[DISAGREE] if is_bad else "plain"

@@ -14,13 +14,13 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import OPEN, ArmClaim, worst_tone
+from roundtrip.studies.findings import OPEN, ArmClaim, worst_colour
 from roundtrip.studies.ring import CACHE_LINE, REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Panel, RingCurves
 from roundtrip.studies.ring.derived import PUBLISHED_REASONS, PublishedReason
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
-TONE_BY_OUTCOME: dict[str, StatusColour] = {
+COLOUR_BY_OUTCOME: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     OPEN: "warn",
@@ -73,7 +73,7 @@ def reason_findings(
                         variant=variant,
                         base=base,
                         outcome=outcome,
-                        outcome_tone=TONE_BY_OUTCOME[outcome],
+                        outcome_colour=COLOUR_BY_OUTCOME[outcome],
                         is_about_all_sizes=outcome in _OUTCOMES_AT_ALL_SIZES,
                         size_verdicts=size_verdicts,
                         compared_sizes=sizes,
@@ -154,8 +154,8 @@ def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
     for outcome, pairs in pairs_by_outcome.items():
         names = ", ".join(dict.fromkeys(pair for _, pair in pairs))
         where = f" for {names}" if len(pairs_by_outcome) > 1 else ""
-        tone = worst_tone(finding.tone for finding, _ in pairs)
-        yield Answer((f"{reason}: {outcome}{where}.",), tone)
+        colour = worst_colour(finding.status_colour for finding, _ in pairs)
+        yield Answer((f"{reason}: {outcome}{where}.",), colour)
 
 
 def pair_names(group: Sequence[Finding]) -> list[str]:
@@ -193,8 +193,8 @@ def panel_answer(
         f"{finding.statement.short_title.lower()} ({finding.variant}): {finding.sentence}"
         for finding in panel_findings
     ] or ["no reason of the study could be tested"]
-    tone = worst_tone(finding.tone for finding in panel_findings)
-    return Answer((StrongText(panel.title), f": {'; '.join(clauses)}."), tone)
+    colour = worst_colour(finding.status_colour for finding in panel_findings)
+    return Answer((StrongText(panel.title), f": {'; '.join(clauses)}."), colour)
 
 
 @dataclass(frozen=True)

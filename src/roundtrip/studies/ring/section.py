@@ -25,7 +25,7 @@ from roundtrip.studies.findings import (
     arm_claim_verdicts,
     describe_outcomes,
     ratios_by_arm_claim,
-    worst_tone,
+    worst_colour,
 )
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import (
@@ -186,8 +186,7 @@ def _large_region_cell(curves: RingCurves, panels: Sequence[Panel], settings: Th
     first = derived.PUBLISHED_BYTES
     large = {panel: size for panel, size in sizes.items() if size > first}
     measured = (curves.bandwidth_growth(panel, (first, size)) for panel, size in large.items())
-    growths = [growth for growth in measured if growth]
-    if not growths:
+    if not (growths := [growth for growth in measured if growth]):
         return display.NOT_MEASURED_CELL
     text = (
         f"{units.range_text([growth.median for growth in growths])} times at "
@@ -209,7 +208,8 @@ def _reason_cell(reason: PublishedReason, all_findings: Sequence[Finding]) -> Ce
     mark = _label_suffix([finding.panel for finding in findings_])
     verdicts = [finding.verdict for finding in findings_]
     verdict = describe_outcomes(pair_names(findings_), verdicts, "for")
-    return Cell(f"{text}{mark}", worst_tone(finding.tone for finding in findings_), verdict)
+    colour = worst_colour(finding.status_colour for finding in findings_)
+    return Cell(f"{text}{mark}", colour, verdict)
 
 
 def _bandwidth_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
@@ -293,7 +293,7 @@ def reason_table(
         pair = " / ".join(
             finding.panel.variant_title(name) for name in (finding.variant, finding.base)
         )
-        outcome = Cell("", finding.tone, finding.verdict)
+        outcome = Cell("", finding.status_colour, finding.verdict)
         rows.append((Cell(finding.panel.title), Cell(pair), *ratios, outcome))
     return display.size_table(
         f"“{reason.quotation}” {reason.test_text} Ratio of effective bandwidths: below 1 it costs.",
@@ -316,7 +316,7 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
         "sizes.",
         ("Toolchain and placement",),
         columns,
-        (((one.panel.title,), (one.variant, one.base), one.cell) for one in all_findings),
+        (((one.panel.title,), (one.variant, one.base), one.verdict_cell) for one in all_findings),
     )
 
 

@@ -74,10 +74,10 @@ def write_launch(
 ) -> None:
     """Write samples.csv and run.json, which seals it, beside `output`.
 
-    Their start time is the modification time of `output`, the end of the launch.  `record` has the
-    known entries of run.json, at least workload, version, command, ranks, hosts and points.  `rows`
-    have the columns of samples.csv; `head_entries` go into its head.  UserError for rows that the reader
-    of samples.csv refuses.
+    Both have as start time the modification time of `output`, the end of the launch.  `record`: the
+    known entries of run.json, at least workload, version, command, ranks, hosts and points.
+    `rows`: rows of samples.csv; `head_entries` go into its head.  UserError for rows that the
+    reader of samples.csv refuses.
     """
     end = datetime.fromtimestamp(output.stat().st_mtime, UTC)
     time = end.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.studies import foreign
+from roundtrip.studies import third_party
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from roundtrip.studies import foreign
     [("0", 0.0), ("12.50", 12.5), (".5", 0.5), ("3.", 3.0), ("0.1E+03", 100.0), ("2e-05", 2e-5)],
 )
 def test_what_c_and_fortran_print_is_a_number(text: str, value: float) -> None:
-    assert foreign.parse_number(text) == value
+    assert third_party.parse_number(text) == value
 
 
 @pytest.mark.parametrize(
@@ -21,15 +21,15 @@ def test_what_c_and_fortran_print_is_a_number(text: str, value: float) -> None:
 )
 def test_what_else_python_takes_for_a_number_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="is not a number >= 0"):
-        foreign.parse_number(text)
+        third_party.parse_number(text)
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "1_0", " 1", "\u0663", "9" * 16])
 def test_a_whole_number_has_digits_only(text: str) -> None:
     with pytest.raises(ValueError, match="is not a whole number"):
-        foreign.parse_whole_number(text)
+        third_party.parse_whole_number(text)
 
 
 def test_a_long_text_is_shown_in_part() -> None:
-    assert foreign.quote("x" * 100) == repr("x" * 60)
-    assert foreign.parse_whole_number("007") == 7
+    assert third_party.quote("x" * 100) == repr("x" * 60)
+    assert third_party.parse_whole_number("007") == 7
