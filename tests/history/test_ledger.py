@@ -228,7 +228,7 @@ def test_a_decoder_that_dies_is_a_warning_too(
         if damaged_files := [file for file in tables if second in file.parents]:
             raise UserError("its decoder died of signal 6", damaged_files[0])
 
-    monkeypatch.setattr(ledger.reader.ReaderProcess, "require", require)
+    monkeypatch.setattr(ledger.reader.ReaderProcess, "require_decodable", require)
     site_ledger = read(tmp_path)
     assert dates(site_ledger) == ["2026-01-01", "2026-01-03"]
     fault = "bundle/cases.parquet: its decoder died of signal 6"

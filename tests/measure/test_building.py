@@ -151,7 +151,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
             (run_command, "Site", lambda *_: site),
             (matrix, "build_matrix", lambda *_: Matrix((item,), ())),
             (environment, "record_environment", lambda *_: None),
-            (session, "build_all", build),
+            (session, "build_programs", build),
             (session, "run_session", launch),
             (process, "on_term", lambda: None),
             (process, "ignore_term", lambda: None),

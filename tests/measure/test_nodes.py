@@ -161,9 +161,9 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     round_robin.write_nodes({"p": parse_nodes(LISTING)}, tmp_path)
-    record = records.read_record(tmp_path / "env" / "nodes.json", kind=NodesRecord)["partitions"][
-        "p"
-    ]
+    record = records.read_record(tmp_path / "env" / "nodes.json", record_model=NodesRecord)[
+        "partitions"
+    ]["p"]
     assert record["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}
     assert record["not_measured"][0] == drained

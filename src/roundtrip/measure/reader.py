@@ -42,7 +42,7 @@ BASE_MEMORY_BYTES, MEMORY_PER_FILE_BYTE, MAX_MEMORY_BYTES = 640 << 20, 32, 4 << 
 MEMORY_PER_JSON_BYTE = 6
 BASE_PROCESSOR_S, PROCESSOR_S_PER_BYTE = 6, 0.25e-6
 BASE_ROWS, ROWS_PER_BYTE = 1 << 19, 1
-#: Variable with a factor of all limits, for a site with larger files.
+#: Environment variable with a factor of all limits, for a site with larger files.
 FACTOR_VARIABLE = "ROUNDTRIP_READER_FACTOR"
 #: Timeout of an answer, seconds, in case a file system hangs.
 _ANSWER_TIMEOUT_S = 180.0
@@ -67,7 +67,7 @@ _LENGTH_BYTES = 8
 
 @dataclass(frozen=True)
 class ReadingLimits:
-    """Limits of reading some files: bytes of memory, processor seconds, rows."""
+    """Limits of decoding some files: bytes of memory, processor seconds, rows of tables."""
 
     memory_bytes: int
     processor_s: int
@@ -91,36 +91,36 @@ class ReadingLimits:
         )
 
     def require_rows(self, rows: int) -> None:
-        """UserError for more rows than the limit."""
+        """UserError if `rows` exceeds the limit."""
         if rows > self.rows:
             raise UserError(f"{rows} rows; right are at most {self.rows}; {_factor_advice()}")
 
 
 def require_decodable_bundle(bundle: Path) -> None:
-    """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder;
-    limits apply to all tables together.  The reader of a table reports its other faults."""
+    """UserError unless a subprocess can decode all tables of `bundle` together within the limits.
+    Any other fault of a table is left to `bundle_tables`."""
     require_decodable_tables(sorted(bundle.rglob("*.parquet")))
 
 
 def require_decodable_tables(files: Sequence[Path]) -> None:
-    """As `require`, for parquet files, or zip files of them, that are read together."""
+    """As `require_decodable_bundle`, for parquet files, or zip files of them, read together."""
     with ReaderProcess() as reader:
         reader.require_decodable(files)
 
 
 def require_decodable_json(tree: Path) -> None:
-    """As `require_tables`, for all JSON files of a run tree."""
-    found = [file for name in _JSON_GLOBS for file in sorted(tree.glob(f"{name}.json"))]
-    found = [file for file in found if not file.is_symlink()]  # its reader reports it
-    if sum(map(_disk_bytes, found)) > _MAX_UNLIMITED_JSON_BYTES:
+    """As `require_decodable_bundle`, for all JSON files of a run tree."""
+    json_files = [file for name in _JSON_GLOBS for file in sorted(tree.glob(f"{name}.json"))]
+    json_files = [file for file in json_files if not file.is_symlink()]  # its reader reports it
+    if sum(map(_disk_bytes, json_files)) > _MAX_UNLIMITED_JSON_BYTES:
         with ReaderProcess() as reader:
-            for _ in reader.run_task(_JSON_TASK, found, str(tree)):
+            for _ in reader.run_task(_JSON_TASK, json_files, str(tree)):
                 pass
 
 
 class ReaderProcess:
-    """A subprocess that reads files, or sets of files, one after the other; it starts at the first,
-    and restarts after one that killed it."""
+    """A subprocess for tasks on untrusted files, under `ReadingLimits`; it starts with the first
+    task, and again after one that killed it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -134,17 +134,17 @@ class ReaderProcess:
         self._end_process()
 
     def require_decodable(self, files: Sequence[Path]) -> None:
-        """UserError unless these tables can be decoded together within the limits."""
+        """UserError unless the tables `files` can be decoded together within the limits."""
         for _ in self.run_task(_TABLES_TASK, files) if files else ():
             pass
 
     def run_task(
         self, task: str, files: Sequence[Path], *arguments: str, content: bytes = b""
     ) -> Iterator[bytes]:
-        """Yield the answers of the function `task`, ``module:name``, one for each of `files`.
+        """Run the function `task`, ``module:name``, in the process; yield its answer for each file.
 
-        `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
-        whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
+        It is called with limits, names of `files`, `content` and `arguments`.  UserError, with the
+        first file without an answer, if it raises one, reaches a limit, or the process dies.
         """
         per_byte = MEMORY_PER_JSON_BYTE if task == _JSON_TASK else MEMORY_PER_FILE_BYTE
         limits = ReadingLimits.for_size(len(content) or sum(map(_disk_bytes, files)), per_byte)
@@ -211,7 +211,7 @@ class ReaderProcess:
         return b"".join(parts)
 
     def _end_and_explain(self, error: Exception, limits: ReadingLimits) -> str:
-        """End the process, and return why it did not answer."""
+        """End the process, and return why it did not answer, for people."""
         status, words = self._end_process()
         if isinstance(error, TimeoutError):
             return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
@@ -226,7 +226,7 @@ class ReaderProcess:
         return f"its decoder {how}"
 
     def _end_process(self) -> tuple[int, bytes]:
-        """End the process, if it runs; return its status and standard error."""
+        """End the process; return its exit status and standard error, 0 and b"" if none runs."""
         process, errors = self._process, self._errors
         self._process = self._errors = None
         if process is None or errors is None:
@@ -247,7 +247,7 @@ class ReaderProcess:
 
 
 def _process_usage(process: int) -> tuple[int, int]:
-    """Processor time, clock ticks, and data segment, bytes, of a process; 0 if it has ended."""
+    """Return processor time (clock ticks) and data segment (bytes) of a process; 0 if it ended."""
     try:
         ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
         pages = int(Path(f"/proc/{process}/statm").read_text().split()[5])
@@ -257,14 +257,14 @@ def _process_usage(process: int) -> tuple[int, int]:
 
 
 def pack_answer(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
-    """Encode an answer: a JSON object and a table."""
+    """Encode a JSON object and a table as the answer of a task."""
     text, buffer = json.dumps(head).encode(), io.BytesIO()
     frame.write_ipc(buffer)
     return len(text).to_bytes(_LENGTH_BYTES, "big") + text + buffer.getvalue()
 
 
 def unpack_answer(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
+    """Decode an answer of `pack_answer`."""
     import polars as pl  # slow, and unnecessary for commands that read no table
 
     start = _LENGTH_BYTES + int.from_bytes(answer[:_LENGTH_BYTES], "big")
@@ -272,7 +272,7 @@ def unpack_answer(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
 
 
 def _disk_bytes(file: Path) -> int:
-    """Return the bytes of a file on disk, without holes, which must not raise limits."""
+    """Return the bytes that a file takes on disk: holes must not raise limits; 0 if unreadable."""
     try:
         status = file.stat()
     except (OSError, ValueError):
@@ -281,7 +281,7 @@ def _disk_bytes(file: Path) -> int:
 
 
 def _data_limit_bytes() -> int:
-    """The user's limit of a process's data, bytes; no process can raise it."""
+    """Return the user's hard limit (`ulimit -H -d`) of the data of a process, bytes."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
@@ -300,12 +300,12 @@ def _factor_advice() -> str:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Let the kernel send this process a signal when its parent ends, see prctl(2)."""
+    """Let the kernel send this process the signal when its parent ends, see prctl(2)."""
     ctypes.CDLL(None).prctl(1, signal_number)  # PR_SET_PDEATHSIG
 
 
 def serve_reader() -> None:
-    """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
+    """Run the tasks on standard input until it ends: the program of `ReaderProcess`."""
     import polars as pl
 
     die_with_parent(signal.SIGKILL)
@@ -347,7 +347,7 @@ def _send_answer(output: IO[bytes], kind: bytes, content: bytes) -> None:
 
 
 def _set_limits(limits: ReadingLimits) -> None:
-    """Set the limits of this process, at most to the user's hard limits."""
+    """Limit memory and further processor time of this process, at most to the hard limits."""
     resource.setrlimit(
         resource.RLIMIT_DATA, (limits.memory_bytes, resource.getrlimit(resource.RLIMIT_DATA)[1])
     )
@@ -359,7 +359,7 @@ def _set_limits(limits: ReadingLimits) -> None:
 
 
 def decode_tables(limits: ReadingLimits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """Decode tables, and keep all in memory to the end, as the caller does."""
+    """Task: decode tables, which all stay in memory as in the caller; yield b"" for each file."""
     import polars as pl
 
     frames: list[pl.DataFrame] = []
@@ -386,7 +386,7 @@ def decode_tables(limits: ReadingLimits, files: Sequence[str], content: bytes) -
 def decode_json_files(
     limits: ReadingLimits, names: Sequence[str], content: bytes, root: str
 ) -> Iterator[bytes]:
-    """Parse JSON files in the tree `root`, and keep all in memory, as the caller does."""
+    """Task: parse JSON files in the tree `root`; else as `decode_tables`."""
     gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
     values = []
     for file in map(Path, names):

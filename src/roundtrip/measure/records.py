@@ -1,7 +1,7 @@
-"""The files of a run tree: their models and reader; the model of run.json is in `run_record`.
+"""Models and reader of the JSON files of a run tree; the model of run.json is in `run_record`.
 
-A model names what the readers rely on.  A campaign is checked against the same names and counts
-before its first launch, so that each campaign that runs can be reported.
+A model has only the fields that are used here.  A campaign is checked against the same names and
+counts before its first launch, so that each campaign that runs can be reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ LINK_FILE = "link.json"
 
 
 def _require_plain_value(value: Any) -> Any:
-    """Require a value that a person can write; ReFrame also has parameters that are tuples."""
+    """Refuse values of a parameter that are neither short texts, numbers, booleans, None nor lists
+    of these."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
             message = "input should be a short text, a number, yes or no, or a list of these"
@@ -64,7 +65,7 @@ class _Program(Record):
 
 
 class CaseRecord(Record):
-    """case.json, which a check writes."""
+    """case.json: what a check requested of a launch, and what its toolchain promises."""
 
     schema_: Literal[1] = Field(alias="schema")
     study: Label
@@ -110,7 +111,7 @@ class _GitState(Record):
 
 
 class StateRecord(Record):
-    """state.json: the launches that a run must produce, and its progress."""
+    """state.json: the launches that a run must produce, and whether it has finished."""
 
     schema_: Literal[1] = Field(alias="schema")
     campaign: Name
@@ -155,7 +156,7 @@ class _LinkStatus(_LinkSettings):
 
 
 class LinkRecord(Record):
-    """link.json: an emulated link before and after a launch."""
+    """link.json: settings and counters of an emulated link before and after a launch."""
 
     schema_: Literal[1] = Field(alias="schema")
     holder: Text
@@ -173,28 +174,29 @@ _MODEL_BY_FILE: dict[str, type[Record]] = {
 
 
 def read_record(
-    file: Path, root: Path | None = None, kind: type[Record] | None = None
+    file: Path, root: Path | None = None, record_model: type[Record] | None = None
 ) -> dict[str, Any]:
-    """Return the object in `file`, checked against the model `kind`, by default that of its name;
-    UserError with file and line if it does not fit.  `root` is as in `files.read_in_tree`."""
+    """Read a JSON file that fits `record_model`, by default the model of the file's name; UserError
+    with file and line if it does not.  `root` is as in `files.read_in_tree`."""
     text = files.read_text_in_tree(file, root)
     return validate_record(
-        files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text
+        files.parse_json(text, file), record_model or _MODEL_BY_FILE[file.name], file, text
     )
 
 
 def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
-    """Return the record of the launch in `folder`, None if no link was leased; UserError if bad.
-
-    `root` is as in `read_record`.
-    """
+    """Read the link.json of a launch; None if it has no link, UserError for an invalid file.
+    `root` is as in `read_record`."""
     file = folder / LINK_FILE
     return read_record(file, root, LinkRecord) if files.stamp(file) else None
 
 
-def validate_record(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
-    """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
-    if fault := model.fault(kind, data):
+def validate_record(
+    data: Any, record_model: type[Record], file: Path, text: str = ""
+) -> dict[str, Any]:
+    """Return `data` if it fits `record_model`; else UserError with `file` and the line in its
+    `text`."""
+    if fault := model.fault(record_model, data):
         keys = [part for part in fault.path if isinstance(part, str)]
         match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text) if keys else None
         line = text.count("\n", 0, match.start()) + 1 if match else None
@@ -204,13 +206,14 @@ def validate_record(data: Any, kind: type[Record], file: Path, text: str = "") -
 
 
 def case_id(case: dict[str, Any]) -> str:
-    """``<check>/<k=v,k=v sorted>@<system>:<partition>+<environ>``."""
+    """Return the id of the case of a case.json:
+    ``<check>/<k=v,k=v sorted>@<system>:<partition>+<environ>``."""
     return case_id_of_test(case["display_name"], case["system"], case["partition"], case["environ"])
 
 
 def case_id_of_test(display_name: str, system: str, partition: str, environ: str) -> str:
-    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``, without the
-    parameter ``pair``, because all pairs of nodes are launches of one case."""
+    """As `case_id`, from ReFrame's name of a test, ``<check> %<k>=<v> %<k>=<v>``; the parameter
+    ``pair`` is left out, because launches on all node pairs are of one case."""
     check, *values = display_name.split(" %")
     parameters = [item for item in values if not item.startswith("pair=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
@@ -226,12 +229,12 @@ _MAX_ROUNDS = 2**31
 
 
 def write_round_number(session: Path, number: int) -> None:
-    """Mark the folder of a session as part of round `number`."""
+    """Write the number of its round into the folder of a session."""
     (session / _ROUND_FILE).write_text(json.dumps({"round": number}) + "\n")
 
 
 def read_round_number(session: Path, root: Path | None = None) -> int | None:
-    """The round of a session in the run tree `root`; None if there is no valid number."""
+    """Read the number of the round of a session, from 1; None if there is no valid one."""
     number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
     is_valid = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MAX_ROUNDS
     return number if is_valid else None
@@ -253,7 +256,7 @@ class _PartitionNodes(Record):
 
 
 class NodesRecord(Record):
-    """env/nodes.json: by partition, what the scheduler said of its nodes before the launches."""
+    """env/nodes.json: the nodes of each partition by the scheduler, before the launches."""
 
     schema_: Literal[1] = Field(alias="schema")
     partitions: dict[str, _PartitionNodes]

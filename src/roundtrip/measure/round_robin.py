@@ -29,36 +29,36 @@ from roundtrip.sites.site import Site
 
 #: In the tree of a run: the plan of its night.
 PLAN_FILE = Path("env", "pairs.json")
-#: How long a scheduler that does not answer is asked for its nodes, s.
+#: How long to wait for a scheduler that does not answer which nodes there are, s.
 MAX_WAIT_S = 600.0
 
 
-def round_count(count: int) -> int:
-    """Return the number of rounds in which each pair of `count` nodes has a launch."""
-    return count - 1 + count % 2 if count > 1 else 0
+def round_count(node_count: int) -> int:
+    """Return the number of rounds after which each pair of nodes has had one launch."""
+    return node_count - 1 + node_count % 2 if node_count > 1 else 0
 
 
-def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
-    """Return the pairs of round `number` of `count` nodes, as numbers, the smaller first.
+def pairs_in_round(node_count: int, number: int) -> list[tuple[int, int]]:
+    """Return the pairs of nodes of round `number` (from 0): indices of nodes, the smaller first.
 
-    Circle method: one node stays, the others rotate by one place a round.  With an odd count, one
-    node has a bye.
-    Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
+    Circle method: one node stays, the others rotate by one position a round.  With an odd count,
+    one node has a bye. Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations",
+    1997.
     """
-    rounds = round_count(count)
+    rounds = round_count(node_count)
     if not 0 <= number < rounds:
         raise ValueError(f"round {number} of {rounds}")
     turns = [((number + step) % rounds, (number - step) % rounds) for step in range(1, rounds)]
     pairs = {(min(pair), max(pair)) for pair in turns}
-    if count % 2 == 0:  # else the node in the middle has a bye
-        pairs.add((number, count - 1))
+    if node_count % 2 == 0:  # else the node in the middle has a bye
+        pairs.add((number, node_count - 1))
     return sorted(pairs)
 
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.  `before` counts
-    the launches of each round in earlier nights; `rounds` are this night's rounds."""
+    """A round robin of the nodes `hosts` of a partition; a launch takes `size` of them, 1 or 2.  By
+    number of round, `before` counts its launches in earlier nights; `rounds` are this night's."""
 
     size: int
     hosts: tuple[str, ...]
@@ -66,23 +66,24 @@ class RoundRobin:
     rounds: tuple[int, ...]
 
     def pairs(self, down_hosts: frozenset[str] = frozenset()) -> list[NodePair]:
-        """Return this night's node pairs, except pairs with a node in `down_hosts`."""
+        """Return the node pairs of this night's rounds, without those with a node in
+        `down_hosts`."""
         return [
-            NodePair(number, night, tuple(self.hosts[place] for place in places))
+            NodePair(number, night, tuple(self.hosts[index] for index in indices))
             for night, number in enumerate(self.rounds, 1)
-            for places in self._host_indices(number)
-            if not down_hosts & {self.hosts[place] for place in places}
+            for indices in self._host_indices(number)
+            if not down_hosts & {self.hosts[index] for index in indices}
         ]
 
     def _host_indices(self, number: int) -> list[tuple[int, ...]]:
         if self.size == 1:
-            return [(place,) for place in range(number, len(self.hosts), 2)]
+            return [(index,) for index in range(number, len(self.hosts), 2)]
         return list(pairs_in_round(len(self.hosts), number))
 
 
 @dataclass(frozen=True)
 class PartitionPlan:
-    """The round robins (``tournaments``) of a partition, and the node pairs to launch on."""
+    """The plan of a night for a partition: its round robins, and the node pairs to launch on."""
 
     tournaments: tuple[RoundRobin, ...]
     pairs: tuple[NodePair, ...]
@@ -90,18 +91,18 @@ class PartitionPlan:
 
 @dataclass(frozen=True)
 class NightPlan:
-    """A night: the plan of each partition by its name, as ``env/pairs.json`` has it."""
+    """The plan of a night by partition: the content of ``env/pairs.json``."""
 
     partitions: Mapping[str, PartitionPlan]
     schema: int = 1
 
     def pairs_for(self, item: ExpectedCase) -> tuple[NodePair, ...]:
-        """The node pairs that a case is launched on."""
+        """Return the node pairs (or single nodes) on which a case is launched this night."""
         pairs = self.partitions[item.case.partition].pairs
         return tuple(pair for pair in pairs if len(pair.hosts) == item.node_count)
 
     def write(self, run_dir: Path) -> None:
-        """Write the plan into the tree of the run."""
+        """Write ``env/pairs.json`` into the tree of the run."""
         file = run_dir / PLAN_FILE
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(asdict(self), indent=1) + "\n")
@@ -110,13 +111,13 @@ class NightPlan:
 def plan_night(
     expected: Sequence[ExpectedCase],
     node_lists: Mapping[str, Sequence[Node]],
-    budget: int | None,
+    max_rounds: int | None,
     last_run: Path | None,
 ) -> NightPlan:
-    """Plan the night of the cases `expected` on the nodes of each partition, `node_lists`.
+    """Plan a night for the cases `expected`; `node_lists` has all nodes of each partition.
 
-    `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, if
-    any.  The rounds with the fewest launches come first.  UserError if too few nodes are up.
+    At most `max_rounds` rounds are chosen (None: all), those with the fewest launches up to
+    `last_run`, the tree of the last night, if any.  UserError if too few nodes are up.
     """
     sizes: dict[str, set[int]] = {}
     for item in expected:
@@ -136,7 +137,7 @@ def plan_night(
             total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
             before = _launch_count_by_round(last_run, partition, size, hosts) or (0,) * total
             order = sorted(range(total), key=before.__getitem__)
-            rounds = tuple(sorted(order[: budget or total]))
+            rounds = tuple(sorted(order[: max_rounds or total]))
             round_robins.append(RoundRobin(size, hosts, before, rounds))
         pairs = (pair for item in round_robins for pair in item.pairs(frozenset(outages)))
         plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
@@ -155,10 +156,10 @@ def read_plan(run_dir: Path) -> NightPlan:
 def _launch_count_by_round(
     run_dir: Path | None, partition: str, size: int, hosts: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """Return the launches of each round after the night in `run_dir`.
+    """Return, by number of round, in how many nights it was launched, up to the one in `run_dir`.
 
-    A round counts if half its pairs passed.  () without such a night, a readable plan, or a round
-    robin of these hosts: it then starts anew.
+    It counts if half of its pairs passed.  () without a night, a readable plan, or a round robin of
+    these hosts: it then starts anew.
     """
     try:
         plan = read_plan(run_dir).partitions.get(partition) if run_dir else None
@@ -182,23 +183,22 @@ def _launch_count_by_round(
 
 
 def collect_partition_nodes(site: Site, partition: str, wait_s: float = MAX_WAIT_S) -> list[Node]:
-    """Return the nodes that the options of a ReFrame partition choose, sorted by name and number;
-    wait up to `wait_s` seconds while the scheduler does not answer.  UserError if there is no
-    scheduler, it does not list them, or the options choose none."""
+    """Ask the scheduler for the nodes of a ReFrame partition, sorted by name and number; wait up to
+    `wait_s` for an answer.  UserError without a scheduler, an answer, or a node."""
     config = site.partitions[partition]
-    place = f"nodes of partition '{partition}' of site '{site.name}'"
+    description = f"nodes of partition '{partition}' of site '{site.name}'"
     scheduler = schedulers.scheduler_of_partition(config)
     if not scheduler.allocates_nodes:
         titles = schedulers.scheduler_titles()
         why = f"its scheduler is '{config['scheduler']}', and only {titles} lists them"
-        raise UserError(f"the {place} are not known: {why}")
+        raise UserError(f"the {description} are not known: {why}")
     # There is no run yet that has a log.
     environment = scheduler.retrying_environment(site.environment, time.time() + wait_s, None)
-    return scheduler.collect_nodes(config, place, environment)
+    return scheduler.collect_nodes(config, description, environment)
 
 
 def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
-    """Write the scheduler's report on the nodes of each partition into the tree of a run."""
+    """Write the state of the nodes of each partition to ``env/nodes.json`` in the tree of a run."""
     partitions = {
         partition: {
             "hosts": [node.name for node in node_list if not node.down_reason],
@@ -218,14 +218,15 @@ def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
 def collect_nodes(
     site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
-    """Return the nodes of each of `partitions`, by its name; the rest as in `partition_nodes`."""
+    """Return the nodes by partition, as `collect_partition_nodes`."""
     return {name: collect_partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
 
 
 def collect_listed_nodes(
     site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
-    """Return the nodes of each of `partitions` with a scheduler; {} if it does not list them."""
+    """Return the nodes of partitions with a scheduler, by partition; {} if it does not list
+    them."""
     names = [
         name
         for name in partitions
@@ -239,8 +240,8 @@ def collect_listed_nodes(
 
 @dataclass(frozen=True)
 class CampaignNight:
-    """The launches of a campaign in a night: its matrix, its plan if it runs on all nodes, and the
-    nodes that the scheduler listed, if any."""
+    """What a campaign launches in a night: its matrix, the plan if it runs on all nodes, and the
+    nodes by partition, if the scheduler listed them."""
 
     matrix: Matrix
     plan: NightPlan | None = None
@@ -248,14 +249,14 @@ class CampaignNight:
 
     @property
     def launch_items(self) -> list[ExpectedCase]:
-        """The items to launch: each case, or each case on each of its node pairs."""
+        """The launches of a round: each case, or each case on each of its node pairs."""
         items: list[ExpectedCase] = []
         for item in self.matrix.expected:
             items += [replace(item, pairs=(pair,)) for pair in item.pairs] or [item]
         return items
 
     def write(self, run_dir: Path) -> None:
-        """Write plan and nodes into the tree of a new run."""
+        """Write ``env/pairs.json`` and ``env/nodes.json``, if any, into the tree of a new run."""
         if self.plan:
             self.plan.write(run_dir)
         if self.nodes:
@@ -274,7 +275,7 @@ class CampaignNight:
 
 
 def require_node_list(campaign: Campaign, site: Site, plan: Matrix) -> None:
-    """UserError for a campaign on all nodes of a partition whose scheduler lists none."""
+    """UserError for a campaign with ``nodes = "all"`` on a partition without a scheduler."""
     if not campaign.is_round_robin:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
@@ -297,11 +298,10 @@ def arrange_night(
     resumed_run: RunTree | None,
     wait_s: float = MAX_WAIT_S,
 ) -> CampaignNight:
-    """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
+    """Return the night that `resumed_run` began, or the one after the last night in `runs`.
 
-    It waits up to `wait_s` seconds for each partition while the scheduler does not answer.
-    For a campaign on all nodes, UserError if the scheduler does not list them or too few of a
-    partition are up.  For any other campaign, the night has the nodes if it lists them.
+    The scheduler is asked for nodes, up to `wait_s` seconds for each partition.  UserError for a
+    campaign with ``nodes = "all"`` if it does not list them, or too few are up.
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.is_round_robin:

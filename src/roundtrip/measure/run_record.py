@@ -1,7 +1,7 @@
-"""Models of run.json, which a workload writes, and of its parts that become rows of tables.
+"""Models of run.json, which a workload writes; some of its objects become rows of tables.
 
-A model names what the readers rely on.  Entries of only one study's workload are under the study's
-name, and the study has their model.
+A model has only the fields that are used here.  Entries of only one study's workload are under the
+study's name, and the study has their model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HostSpeed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
 
 
 class TimingRecord(Record):
-    """The timing method of a launch: its clock, and the statistic over ranks."""
+    """How samples of a launch are timed: clock, synchronisation, ranks and caches."""
 
     clock: ClockRanks | None = None
     synchronisation: Synchronisation | None = None
@@ -46,9 +46,9 @@ class TimingRecord(Record):
 
 
 class SimulationRecord(Record):
-    """The simulator of a launch, from ``workloads/core/simulation.cpp``; titles are for people.
+    """The simulator and platform of a launch, from ``workloads/core/simulation.cpp``.
 
-    A launch that simulates hosts of many speeds has none of its own.
+    `host_flops` is None if the launch simulates hosts of several speeds.
     """
 
     simgrid: Label = Field(title="version of SimGrid")
@@ -58,7 +58,7 @@ class SimulationRecord(Record):
 
 
 class RankPlacement(Record):
-    """The placement of a rank: its host, and the processors that it may use."""
+    """Host of a rank, the processors that it may use, and the host's switch."""
 
     rank: Count = column("the rank, from 0", "count")
     host: Host = column("pseudonym of its host")
@@ -96,7 +96,7 @@ class NodeFacts(Record):
     )
 
 
-#: Displayed names of these facts, without the host.
+#: Displayed names of the fields of `NodeFacts`, without the host.
 NODE_FACT_TITLES = {
     **{name: name.replace("_", " ") for name in NodeFacts.model_fields if name != "host"},
     "smt": "SMT",
@@ -104,7 +104,7 @@ NODE_FACT_TITLES = {
 
 
 class NodeRecord(NodeFacts):
-    """A node of a launch."""
+    """A node of a launch: its facts, and counters of its network interfaces."""
 
     boot: str | None = None
     logical: Count | None = None
@@ -115,7 +115,8 @@ class NodeRecord(NodeFacts):
 
 
 class RankDisturbance(Record):
-    """Disturbances of a rank; `workloads/core/disturbance.hpp` says how each is measured."""
+    """Counters of what may disturb a rank; `workloads/core/disturbance.hpp` says how each is
+    measured."""
 
     involuntary_context_switches: Count | None = optional(
         "times that the kernel took its processor away", "count"
@@ -164,7 +165,7 @@ class _HostDisturbance(Record):
     steal_s: Amount | None = None
 
 
-#: A list for each of the columns, with one value per rank.
+#: ``disturbance`` in run.json: for each field of `RankDisturbance` a list, one value per rank.
 DisturbanceRecord: Any = model.extend_model(
     _HostDisturbance,
     {
@@ -175,7 +176,7 @@ DisturbanceRecord: Any = model.extend_model(
 
 
 class _HostSoftware(Record):
-    """The software of the ranks of one host, see `workloads/core/identity.hpp`."""
+    """MPI library and program of the ranks of one host, see `workloads/core/identity.hpp`."""
 
     host: Host
     ranks: Annotated[list[Count], Field(min_length=1)]
@@ -212,7 +213,7 @@ class PointFacts(Record):
 
 
 class RefusedCall(Record):
-    """A legal call that the MPI library refused, its error, and the measurement in its place."""
+    """A legal call that the MPI library refused, its error, and what was measured instead."""
 
     call: str
     error: str
@@ -220,7 +221,7 @@ class RefusedCall(Record):
 
 
 class PointRecord(PointFacts):
-    """An entry of ``points``."""
+    """An entry of ``points`` in run.json."""
 
     finding: RefusedCall | None = None
 
@@ -235,7 +236,8 @@ class _SeriesCount(Record):
 
 
 class Seal(Record):
-    """The rows of samples.csv as its workload wrote them; older launches have only their number."""
+    """Number, sha256 and counts by series of the rows of samples.csv that the workload wrote; older
+    launches have only the number."""
 
     rows: Count
     sha256: Sha256 = ""
