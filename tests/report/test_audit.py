@@ -304,14 +304,14 @@ def test_a_number_without_a_unit_is_held_against_its_launches(unit: str) -> None
     origins = SeriesMedians(pl.DataFrame([{**names, "median": count} for count in counts]))
     (key,) = origins.keys
     quantity = Quantity.from_interval(median_interval(counts, LEVEL), unit, series_key=key)
-    assert held(22, showing(table(Cell(quantity)), origins=origins)).result == "pass"
+    assert held(22, showing(table(Cell(quantity)), series_medians=origins)).result == "pass"
     wrong = Cell(replace(quantity, value=15.0))
-    assert held(22, showing(table(wrong), origins=origins)).result == "fail"
+    assert held(22, showing(table(wrong), series_medians=origins)).result == "fail"
     case = ratio("Ring"), Column("Ring"), Column("Ring / tree", "right")
     sides = table(Cell(quantity), case[0], columns=(Column("Arm"), *case[1:]))
     assert held(1, showing(sides)).result == "pass"
     timed = Cell(replace(quantity, unit=Unit.US))
-    assert held(22, showing(table(timed), origins=origins)).result == "fail"
+    assert held(22, showing(table(timed), series_medians=origins)).result == "fail"
 
 
 def rows(part: ReportSection) -> list[list[str]]:

@@ -141,20 +141,20 @@ def worse_series_with_controls(
     Cases in which nothing was worse are preferred, then cases on the same partition; within a case,
     the most similar series is chosen.
     """
-    worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    worse_cases = {judged.series.identity["case_id"] for judged in worse_lines}
+    worse_series = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    worse_cases = {judged.series.identity["case_id"] for judged in worse_series}
     groups: dict[tuple[Any, str], list[JudgedSeries]] = defaultdict(list)
     for judged in verdicts.with_verdict(Verdict.UNCHANGED):
         newest, names = judged.history.newest_night, judged.series.identity
         is_launched = launched_cases is None or names["case_id"] in launched_cases
         if is_launched and newest is not None and not newest.is_outside:
             groups[names["study"], judged.series.environ].append(judged)
-    line_pairs = []
-    for judged in worse_lines:
+    series_pairs = []
+    for judged in worse_series:
         peers = groups[judged.series.identity["study"], judged.series.environ]
         distance = partial(_control_sort_key, judged, worse_cases)
-        line_pairs.append((judged, min(peers, key=distance, default=None)))
-    return line_pairs
+        series_pairs.append((judged, min(peers, key=distance, default=None)))
+    return series_pairs
 
 
 def _control_sort_key(
@@ -188,8 +188,8 @@ def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
     """The confirmation of the newest night of a site; UserError if its bundle cannot be read."""
-    worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    digests = {judged.series.points[-1].digest for judged in worse_lines}
+    worse_series = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    digests = {judged.series.points[-1].digest for judged in worse_series}
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require_decodable_bundle(revision.bundle)
@@ -207,10 +207,10 @@ def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> 
     if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
         return NO_CONFIRMATION
     medians, reason = _repeated_medians(night_data)
-    line_pairs = worse_series_with_controls(night_verdicts, set(medians["case_id"]))
+    series_pairs = worse_series_with_controls(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
     repeats, tests, control_tests = [], [], []
-    for judged, control in line_pairs:
+    for judged, control in series_pairs:
         test, away = _sign_test(judged, night, medians)
         control_test, control_away = _sign_test(control, night, medians) if control else (None, 0)
         repeats.append((judged, control, away + control_away))

@@ -61,8 +61,8 @@ class NightPair:
 
 def has_too_few_nights(verdicts: NightVerdicts) -> bool:
     """Whether no series can be judged yet."""
-    young_lines = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    return bool(verdicts.judged_series) and len(young_lines) == len(verdicts.judged_series)
+    unjudged_series = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
+    return bool(verdicts.judged_series) and len(unjudged_series) == len(verdicts.judged_series)
 
 
 def series_with_figures(verdicts: NightVerdicts) -> Sequence[JudgedSeries]:
@@ -137,8 +137,8 @@ def history_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") ->
 
 
 def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Iterator[Answer]:
-    if lines := verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        newest_nights = (judged.judgement.newest_night for judged in lines)
+    if judged_series := verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
+        newest_nights = (judged.judgement.newest_night for judged in judged_series)
         ratios = [newest_night.ratio for newest_night in newest_nights if newest_night]
         night = verdicts.calendar.nights[-1]
         rest = (
@@ -146,7 +146,7 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
             "level, outside of what the nights before predict. What changed: "
             f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. {confirmation_sentence}"
         )
-        first = f"New: {len(lines)} series worse last night "
+        first = f"New: {len(judged_series)} series worse last night "
         yield make_answer(first, rest.strip(), COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
 
 
@@ -160,28 +160,32 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
             )
     news = {group: any(judged.judgement.is_recent for judged in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
-        (night, verdict), lines = group, groups[group]
-        ratios = [judged.judgement.step.ratio for judged in lines if judged.judgement.step]
+        (night, verdict), judged_series = group, groups[group]
+        ratios = [judged.judgement.step.ratio for judged in judged_series if judged.judgement.step]
         rest = (
             f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
-            f"the level before. What changed there: {describe_changes(_step_change_texts(lines))}."
+            "the level before. What changed there: "
+            f"{describe_changes(_step_change_texts(judged_series))}."
         )
         prefix = "New: " if news[group] else ""
         yield make_answer(
-            f"{prefix}{len(lines)} series {verdict} ", rest, COLOUR_BY_VERDICT[verdict]
+            f"{prefix}{len(judged_series)} series {verdict} ", rest, COLOUR_BY_VERDICT[verdict]
         )
 
 
-def _step_change_texts(lines: Sequence[JudgedSeries]) -> list[str]:
+def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
     changes: list[FactChange] = []
-    for judged in lines:
+    for judged in judged_series:
         changes += [change for change in judged.changes if change.name != NODE_SET_FACT][
             :_MAX_NAMED_ITEMS
         ]
     facts = list(map(str, merge_changes(changes)))
     node_changes = [
-        change for judged in lines for change in judged.changes if change.name == NODE_SET_FACT
+        change
+        for judged in judged_series
+        for change in judged.changes
+        if change.name == NODE_SET_FACT
     ]
     if len(set(node_changes)) > 1:
         return [*facts, f"{NODE_SET_FACT} of {len(node_changes)} series"]
@@ -191,49 +195,56 @@ def _step_change_texts(lines: Sequence[JudgedSeries]) -> list[str]:
 def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield the other answers (flapping, drifting and others), each with a count of series."""
     total = len(verdicts.judged_series)
-    if lines := verdicts.with_verdict(Verdict.FLAPPING):
+    if judged_series := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
         yield make_answer(
-            f"{len(lines)} of {total} series flap: ", rest, COLOUR_BY_VERDICT[Verdict.FLAPPING]
+            f"{len(judged_series)} of {total} series flap: ",
+            rest,
+            COLOUR_BY_VERDICT[Verdict.FLAPPING],
         )
-    if lines := _series_with_improved_modes(verdicts):
-        first = f"{len(lines)} of {total} series are in the worse of two modes less often"
-        rest = f": {lines[0].full_title}: {lines[0].judgement.ratio_text}."
+    if judged_series := _series_with_improved_modes(verdicts):
+        first = f"{len(judged_series)} of {total} series are in the worse of two modes less often"
+        rest = f": {judged_series[0].full_title}: {judged_series[0].judgement.ratio_text}."
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.IMPROVED])
-    if lines := verdicts.with_verdict(Verdict.DRIFTING):
+    if judged_series := verdicts.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
         yield make_answer(
-            f"{len(lines)} of {total} series drift: ", rest, COLOUR_BY_VERDICT[Verdict.DRIFTING]
+            f"{len(judged_series)} of {total} series drift: ",
+            rest,
+            COLOUR_BY_VERDICT[Verdict.DRIFTING],
         )
-    if lines := verdicts.with_verdict(Verdict.WANDERING):
+    if judged_series := verdicts.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
         yield make_answer(
-            f"{len(lines)} of {total} series wander: ", rest, COLOUR_BY_VERDICT[Verdict.WANDERING]
+            f"{len(judged_series)} of {total} series wander: ",
+            rest,
+            COLOUR_BY_VERDICT[Verdict.WANDERING],
         )
-    if lines := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
-        first = f"Revised since the night before: {len(lines)} of {total} series: "
-        more = "; and others" if len(lines) > 1 else ""
-        yield make_answer(
-            first, f"{lines[0].full_title}: {'; '.join(lines[0].revision_sentences)}{more}."
-        )
-    if lines := [judged for judged in verdicts.judged_series if judged.acceptance]:
-        first = f"Of {len(lines)} of {total} series the level is accepted"
+    if judged_series := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+        first = f"Revised since the night before: {len(judged_series)} of {total} series: "
+        more = "; and others" if len(judged_series) > 1 else ""
+        sentences = "; ".join(judged_series[0].revision_sentences)
+        yield make_answer(first, f"{judged_series[0].full_title}: {sentences}{more}.")
+    if judged_series := [judged for judged in verdicts.judged_series if judged.acceptance]:
+        first = f"Of {len(judged_series)} of {total} series the level is accepted"
         yield make_answer(first, " as baseline.")
-    if lines := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
-        first = f"{len(lines)} of {total} series changed by less than the least effect"
+    if judged_series := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
+        first = f"{len(judged_series)} of {total} series changed by less than the least effect"
         yield make_answer(first, " of their metric: that is no verdict.")
-    if lines := verdicts.with_verdict(Verdict.UNCHANGED):
-        step_text = _median_detectable_step(verdicts, lines)
+    if judged_series := verdicts.with_verdict(Verdict.UNCHANGED):
+        step_text = _median_detectable_step(verdicts, judged_series)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
-        yield make_answer(f"{len(lines)} of {total} series are unchanged.", rest)
-    if lines := verdicts.with_verdict(Verdict.NO_VALUE):
-        first = f"{len(lines)} of {total} series have no value last night: "
+        yield make_answer(f"{len(judged_series)} of {total} series are unchanged.", rest)
+    if judged_series := verdicts.with_verdict(Verdict.NO_VALUE):
+        first = f"{len(judged_series)} of {total} series have no value last night: "
         rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.NO_VALUE])
-    if lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        reasons = sorted({judged.judgement.reason for judged in lines} - {""})[:_MAX_NAMED_ITEMS]
+    if judged_series := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
+        reasons = sorted({judged.judgement.reason for judged in judged_series} - {""})[
+            :_MAX_NAMED_ITEMS
+        ]
         rest = f": {'; '.join(reasons)}." if reasons else "."
-        first = f"{len(lines)} of {total} series have too few nights"
+        first = f"{len(judged_series)} of {total} series have too few nights"
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.TOO_FEW_NIGHTS])
 
 
@@ -242,10 +253,12 @@ def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
     return [judged for judged in verdicts.with_verdict(Verdict.IMPROVED) if judged.is_intermittent]
 
 
-def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[JudgedSeries]) -> str:
+def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[JudgedSeries]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
     steps = [
-        judged.judgement.detectable_step for judged in lines if judged.judgement.detectable_step
+        judged.judgement.detectable_step
+        for judged in judged_series
+        if judged.judgement.detectable_step
     ]
     return (
         f"a step of {units.percent_text(median(steps))} {verdicts.detection_period_text}."
@@ -263,21 +276,21 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
     if has_too_few_nights(verdicts):
         yield make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))
         return
-    worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    flapping_lines = verdicts.with_verdict(Verdict.FLAPPING)
-    better_lines = _series_with_improved_modes(verdicts)
-    if worse_lines and (newest := worse_lines[0].judgement.newest_night):
+    worse_series = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    flapping_series = verdicts.with_verdict(Verdict.FLAPPING)
+    improved_series = _series_with_improved_modes(verdicts)
+    if worse_series and (newest := worse_series[0].judgement.newest_night):
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         deviation = f"is {ratio} times its level, where {low} to {high}"
-        rest = f"{_first_title(worse_lines)} {deviation} was to be expected. "
+        rest = f"{_first_title(worse_series)} {deviation} was to be expected. "
         rest = f"{rest}{confirmation_sentence}".strip()
         yield make_answer("Worse last night: ", rest, COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
-    for first, lines, verdict in (
-        ("Flapping: ", flapping_lines, Verdict.FLAPPING),
-        ("Improved: ", better_lines, Verdict.IMPROVED),
+    for first, judged_series, verdict in (
+        ("Flapping: ", flapping_series, Verdict.FLAPPING),
+        ("Improved: ", improved_series, Verdict.IMPROVED),
     ):
-        if lines:
-            rest = f"{_first_title(lines)}: {lines[0].judgement.ratio_text}."
+        if judged_series:
+            rest = f"{_first_title(judged_series)}: {judged_series[0].judgement.ratio_text}."
             yield make_answer(first, rest, COLOUR_BY_VERDICT[verdict])
     groups: dict[tuple[bool, str, Verdict], list[JudgedSeries]] = defaultdict(list)
     for judged in verdicts.judged_series:
@@ -287,16 +300,17 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
         yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
-    if lines := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+    if judged_series := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
         yield make_answer(
-            "Revised: ", f"{_first_title(lines)}: {'; '.join(lines[0].revision_sentences)}."
+            "Revised: ",
+            f"{_first_title(judged_series)}: {'; '.join(judged_series[0].revision_sentences)}.",
         )
     changed_facts = list(_changed_fact_answers(verdicts))
     yield from changed_facts
     new_count = sum(len(groups[key]) for key in news)
     old_count = sum(map(len, groups.values())) - new_count
     has_recent_changes = bool(
-        news or worse_lines or flapping_lines or better_lines or changed_facts
+        news or worse_series or flapping_series or improved_series or changed_facts
     )
     yield _summary_answer(verdicts, new_count, old_count, has_recent_changes)
 
@@ -337,16 +351,16 @@ def _summary_answer(
     return make_answer(first, f"{', '.join(rest)}. {sight}".strip())
 
 
-def _first_title(lines: Sequence[JudgedSeries]) -> str:
-    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
-    return f"{lines[0].full_title}{more}"
+def _first_title(series: Sequence[JudgedSeries]) -> str:
+    more = f" (and {units.plural(len(series) - 1, 'other')})" if len(series) > 1 else ""
+    return f"{series[0].full_title}{more}"
 
 
 def _recent_step_answer(
-    night: str, verdict: Verdict, lines: Sequence[JudgedSeries], verdicts: NightVerdicts
+    night: str, verdict: Verdict, judged_series: Sequence[JudgedSeries], verdicts: NightVerdicts
 ) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
-    judged = lines[0]
+    judged = judged_series[0]
     causes = [
         f"{c.name} changed from {c.before} to {c.after}{c.nodes_text}" for c in judged.changes
     ]
@@ -356,5 +370,5 @@ def _recent_step_answer(
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
     effect_text = f"{verb} {units.percent_text(abs(effect))} {up if effect > 0 else down}"
     since = f"since {verdicts.calendar.date_text(night)}{cause_text}"
-    rest = f"{_first_title(lines)} {effect_text} {since}."
+    rest = f"{_first_title(judged_series)} {effect_text} {since}."
     return make_answer(f"{verdict.capitalize()}: ", rest, COLOUR_BY_VERDICT[verdict])

@@ -44,14 +44,18 @@ _FIGURE_WIDTH, _MAX_LABELS, _MAX_LABEL_LENGTH = 900.0, 5, 30
 _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
-def pack_all_series(lines: Sequence[JudgedSeries], verdicts: NightVerdicts) -> dict[str, Any]:
+def pack_all_series(
+    judged_series: Sequence[JudgedSeries], verdicts: NightVerdicts
+) -> dict[str, Any]:
     """All series packed, with spikes and outlines of figures; "kinds": the distinct
     `_point_attributes`.
     """
-    kinds = sorted({_point_attributes(point) for judged in lines for point in judged.series.points})
+    kinds = sorted(
+        {_point_attributes(point) for judged in judged_series for point in judged.series.points}
+    )
     kind_index = {kind: index for index, kind in enumerate(kinds)}
-    packed_lines = [_pack_series(judged, verdicts, kind_index) for judged in lines]
-    return {"kinds": [list(kind) for kind in kinds], "series": packed_lines}
+    packed_series = [_pack_series(judged, verdicts, kind_index) for judged in judged_series]
+    return {"kinds": [list(kind) for kind in kinds], "series": packed_series}
 
 
 def _pack_series(

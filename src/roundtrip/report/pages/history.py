@@ -110,7 +110,7 @@ def render_page(page: HistoryPage) -> str:
     calendar = verdicts.calendar
     all_series = [judged.series for judged in verdicts.judged_series]
     notes = [(calendar.index(night), text) for night, text in page.night_notes if night in calendar]
-    lines = series_with_figures(verdicts)
+    judged_series = series_with_figures(verdicts)
     notice = labels.label_notice(labels.history_labels_by_environ(page.provenance))
     return renderers.render_template(
         "history.html.j2",
@@ -132,13 +132,13 @@ def render_page(page: HistoryPage) -> str:
         searches=page.cause_searches,
         rows=[
             _series_row(judged, verdicts, notes, page.confirmation.describe_series(judged))
-            for judged in lines
+            for judged in judged_series
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
         level=units.ConfidenceLevel(page.settings.confidence_level),
         sight=f"{units.plural(page.settings.sight_nights, 'more night')} would show with a "
         f"probability of {units.percent_text(page.settings.sight_power)}",
-        drawn={judged.series.key for judged in lines},
+        drawn={judged.series.key for judged in judged_series},
         distance=DISTANCE_NOTE,
         counts=[(verdict, count) for verdict, count in verdicts.count_by_verdict.items() if count],
         tones=COLOUR_BY_VERDICT,
@@ -146,7 +146,7 @@ def render_page(page: HistoryPage) -> str:
         environs=sorted({series.environ for series in all_series} - {""}),
         nights=_night_entries(page, verdicts),
         recorded=bool(page.report_link_by_night or page.night_notes or verdicts.changes_by_night),
-        data=plot.escaped_json(_script_data(page, verdicts, lines)),
+        data=plot.escaped_json(_script_data(page, verdicts, judged_series)),
     )
 
 
@@ -175,7 +175,7 @@ def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str,
 
 
 def _script_data(
-    page: HistoryPage, verdicts: NightVerdicts, lines: Sequence[JudgedSeries]
+    page: HistoryPage, verdicts: NightVerdicts, judged_series: Sequence[JudgedSeries]
 ) -> dict[str, object]:
     calendar = verdicts.calendar
     return {
@@ -186,7 +186,7 @@ def _script_data(
             calendar.index(night): list(map(_change_entry, changes))
             for night, changes in verdicts.changes_by_night.items()
         },
-        **chart.pack_all_series(lines, verdicts),
+        **chart.pack_all_series(judged_series, verdicts),
     }
 
 
@@ -219,36 +219,36 @@ def _findings_text(
 ) -> str:
     """What detection found in a series and what repeated launches confirm, in sentences."""
     series_history, calendar = judged.history, verdicts.calendar
-    lines = [
+    sentences = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.ratio_to_level(step.ratio, step.low, step.high)} times the level before, "
         f"statistic {units.pure_number(abs(step.evidence))} against a threshold of "
         f"{units.pure_number(step.threshold)}. What changed there: {describe_changes(causes)}."
         for step, causes in zip(series_history.steps, judged.changes_by_step, strict=True)
     ]
-    lines += [
+    sentences += [
         f"Revised since the night before: {revision}." for revision in judged.revision_sentences
     ]
     if drift := series_history.drift:
         ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
-        lines.append(f"Drift: {ratio} times in a year.")
+        sentences.append(f"Drift: {ratio} times in a year.")
     if judged.is_intermittent:
-        lines.append(f"How often nights are bad has changed: {judged.judgement.ratio_text}.")
+        sentences.append(f"How often nights are bad has changed: {judged.judgement.ratio_text}.")
     if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         level = f"{ratio} times the level, where {low} to {high} was expected"
-        lines.append(f"The last night stands out: {level}.")
+        sentences.append(f"The last night stands out: {level}.")
     if confirmation_sentence:
-        lines.append(f"Launched again: {confirmation_sentence}.")
+        sentences.append(f"Launched again: {confirmation_sentence}.")
     if series_history.reason:
-        lines.append(f"It cannot be judged: {series_history.reason}.")
-    elif not lines:
-        lines.append("No change point and no drift.")
+        sentences.append(f"It cannot be judged: {series_history.reason}.")
+    elif not sentences:
+        sentences.append("No change point and no drift.")
     if series_history.detectable_step is not None:
         step = units.percent_text(series_history.detectable_step)
-        lines.append(f"A step of {step} would show {verdicts.detection_period_text}.")
+        sentences.append(f"A step of {step} would show {verdicts.detection_period_text}.")
     if annotation := judged.acceptance:
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
-        lines.append(f"{accepted}: {annotation.text}.")
+        sentences.append(f"{accepted}: {annotation.text}.")
     usage = f"{series_history.nights_used} of {len(judged.series.points)} values were used."
-    return " ".join([usage, *lines])
+    return " ".join([usage, *sentences])

@@ -167,10 +167,12 @@ def _step_row(judged: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]
 
 
 def _series_cell(
-    judged: JudgedSeries, content: InlineElement | RichText = "", tone: StatusColour = "plain"
+    judged: JudgedSeries,
+    content: InlineElement | RichText = "",
+    status_colour: StatusColour = "plain",
 ) -> Cell:
     """A cell with `content`, by default the title of the series, that links to its history."""
-    return Cell(content or judged.full_title, tone, series_key=judged.series.key)
+    return Cell(content or judged.full_title, status_colour, series_key=judged.series.key)
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -210,21 +212,21 @@ def _list_blocks(title: str, items: Sequence[str], max_items: int | None = None)
 
 def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
-    lines, calendar = verdicts.judged_series, verdicts.calendar
+    judged_series, calendar = verdicts.judged_series, verdicts.calendar
     items = [
         f"{judged.full_title}: {judged.judgement.ratio_text}."
-        for judged in lines
+        for judged in judged_series
         if judged.is_intermittent
     ]
     yield from _list_blocks("Nights that come and go", items, _MAX_ROWS)
     items = [
         f"{judged.full_title}: {'; '.join(judged.revision_sentences)}."
-        for judged in lines
+        for judged in judged_series
         if judged.revision_sentences
     ]
     yield from _list_blocks("Revised since the night before", items)
     items = []
-    for judged in (judged for judged in lines if judged.has_negligible_step):
+    for judged in (judged for judged in judged_series if judged.has_negligible_step):
         step, least_effect = (
             judged.history.steps[-1],
             units.percent_text(judged.history.least_effect),
@@ -238,14 +240,14 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    lines = verdicts.with_verdict(Verdict.DRIFTING)
-    if not lines:
+    judged_series = verdicts.with_verdict(Verdict.DRIFTING)
+    if not judged_series:
         return
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
     rows = tuple(
         (_series_cell(judged), _series_cell(judged, f"times {judged.judgement.ratio_text}", "warn"))
-        for judged in lines
+        for judged in judged_series
     )
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
@@ -254,12 +256,12 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Blocks on the values of this night outside of the prediction from earlier nights."""
-    lines = [
+    judged_series = [
         judged
         for judged in verdicts.judged_series
         if judged.history.newest_night and judged.history.newest_night.is_outside
     ]
-    if not lines:
+    if not judged_series:
         return
     text = (
         "Outside of what the nights before predict of a single night. If it lasts, it is a "
@@ -268,8 +270,8 @@ def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield from (Heading(3, "Last night"), Paragraph((text,)))
     caption = "This night, times the level of its series, and what was to be expected of one night."
     columns = *text_columns("Series", "Verdict"), *number_columns("This night", "To be expected")
-    table = Table(caption, columns, tuple(map(_newest_row, lines)))
-    yield fold_if_long(f"{len(lines)} series", table)
+    table = Table(caption, columns, tuple(map(_newest_row, judged_series)))
+    yield fold_if_long(f"{len(judged_series)} series", table)
 
 
 def _newest_row(judged: JudgedSeries) -> tuple[Cell, ...]:
@@ -293,9 +295,9 @@ def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         if judged.acceptance:
             groups.setdefault((judged.acceptance.last, judged.acceptance.text), []).append(judged)
     items = []
-    for (last, text), lines in sorted(groups.items()):
-        names = _first_titles([judged.full_title for judged in lines])
-        count = units.plural(len(lines), "series")
+    for (last, text), judged_series in sorted(groups.items()):
+        names = _first_titles([judged.full_title for judged in judged_series])
+        count = units.plural(len(judged_series), "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
     return _list_blocks("Accepted levels", items)
 
@@ -326,8 +328,8 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
-    unjudged_lines = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    verdict_reasons = Counter(judged.judgement.reason for judged in unjudged_lines)
+    unjudged_series = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
+    verdict_reasons = Counter(judged.judgement.reason for judged in unjudged_series)
     items += [
         f"{units.plural(count, 'series')}: {reason}."
         for reason, count in sorted(verdict_reasons.items())
