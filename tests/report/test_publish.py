@@ -206,7 +206,11 @@ def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None
 def test_only_the_store_knows_the_names_of_a_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("_BUNDLE_FOLDER", "data"), ("FACTS_FILE", "facts.json"), ("PAGE_FILE", "index.htm")):
+    for name, value in (
+        ("_BUNDLE_FOLDER", "data"),
+        ("FACTS_FILE", "facts.json"),
+        ("PAGE_FILE", "index.htm"),
+    ):
         monkeypatch.setattr(store, name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))

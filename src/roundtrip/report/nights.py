@@ -232,7 +232,7 @@ def judge_all_series(
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.history_labels_by_environ(provenance)
-    judged_series: list[JudgedSeries] = []
+    all_judged: list[JudgedSeries] = []
     for series in split_series(nights):
         history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
@@ -265,11 +265,9 @@ def judge_all_series(
         causes = tuple(step_causes[step][1] for step in history.steps)
         texts = tuple(_revision_texts(history, calendar, series.lower_is_better, accepted_night))
         facts = night, near, changes, causes
-        judged_series.append(
-            JudgedSeries(series, history, verdict, *facts, mark, acceptance, texts)
-        )
-    judged_series.sort(key=attrgetter("sort_key"))
-    return NightVerdicts(calendar, tuple(judged_series), night_changes, settings)
+        all_judged.append(JudgedSeries(series, history, verdict, *facts, mark, acceptance, texts))
+    all_judged.sort(key=attrgetter("sort_key"))
+    return NightVerdicts(calendar, tuple(all_judged), night_changes, settings)
 
 
 def _revision_texts(

@@ -195,56 +195,45 @@ def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
 def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield the other answers (flapping, drifting and others), each with a count of series."""
     total = len(verdicts.judged_series)
-    if judged_series := verdicts.with_verdict(Verdict.FLAPPING):
+    if group := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
-        yield make_answer(
-            f"{len(judged_series)} of {total} series flap: ",
-            rest,
-            COLOUR_BY_VERDICT[Verdict.FLAPPING],
-        )
-    if judged_series := _series_with_improved_modes(verdicts):
-        first = f"{len(judged_series)} of {total} series are in the worse of two modes less often"
-        rest = f": {judged_series[0].full_title}: {judged_series[0].judgement.ratio_text}."
+        first = f"{len(group)} of {total} series flap: "
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.FLAPPING])
+    if group := _series_with_improved_modes(verdicts):
+        first = f"{len(group)} of {total} series are in the worse of two modes less often"
+        rest = f": {group[0].full_title}: {group[0].judgement.ratio_text}."
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.IMPROVED])
-    if judged_series := verdicts.with_verdict(Verdict.DRIFTING):
+    if group := verdicts.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
-        yield make_answer(
-            f"{len(judged_series)} of {total} series drift: ",
-            rest,
-            COLOUR_BY_VERDICT[Verdict.DRIFTING],
-        )
-    if judged_series := verdicts.with_verdict(Verdict.WANDERING):
+        first = f"{len(group)} of {total} series drift: "
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.DRIFTING])
+    if group := verdicts.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
-        yield make_answer(
-            f"{len(judged_series)} of {total} series wander: ",
-            rest,
-            COLOUR_BY_VERDICT[Verdict.WANDERING],
-        )
-    if judged_series := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
-        first = f"Revised since the night before: {len(judged_series)} of {total} series: "
-        more = "; and others" if len(judged_series) > 1 else ""
-        sentences = "; ".join(judged_series[0].revision_sentences)
-        yield make_answer(first, f"{judged_series[0].full_title}: {sentences}{more}.")
-    if judged_series := [judged for judged in verdicts.judged_series if judged.acceptance]:
-        first = f"Of {len(judged_series)} of {total} series the level is accepted"
+        first = f"{len(group)} of {total} series wander: "
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.WANDERING])
+    if group := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+        first = f"Revised since the night before: {len(group)} of {total} series: "
+        more = "; and others" if len(group) > 1 else ""
+        sentences = "; ".join(group[0].revision_sentences)
+        yield make_answer(first, f"{group[0].full_title}: {sentences}{more}.")
+    if group := [judged for judged in verdicts.judged_series if judged.acceptance]:
+        first = f"Of {len(group)} of {total} series the level is accepted"
         yield make_answer(first, " as baseline.")
-    if judged_series := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
-        first = f"{len(judged_series)} of {total} series changed by less than the least effect"
+    if group := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
+        first = f"{len(group)} of {total} series changed by less than the least effect"
         yield make_answer(first, " of their metric: that is no verdict.")
-    if judged_series := verdicts.with_verdict(Verdict.UNCHANGED):
-        step_text = _median_detectable_step(verdicts, judged_series)
+    if group := verdicts.with_verdict(Verdict.UNCHANGED):
+        step_text = _median_detectable_step(verdicts, group)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
-        yield make_answer(f"{len(judged_series)} of {total} series are unchanged.", rest)
-    if judged_series := verdicts.with_verdict(Verdict.NO_VALUE):
-        first = f"{len(judged_series)} of {total} series have no value last night: "
+        yield make_answer(f"{len(group)} of {total} series are unchanged.", rest)
+    if group := verdicts.with_verdict(Verdict.NO_VALUE):
+        first = f"{len(group)} of {total} series have no value last night: "
         rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.NO_VALUE])
-    if judged_series := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        reasons = sorted({judged.judgement.reason for judged in judged_series} - {""})[
-            :_MAX_NAMED_ITEMS
-        ]
+    if group := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
+        reasons = sorted({judged.judgement.reason for judged in group} - {""})[:_MAX_NAMED_ITEMS]
         rest = f": {'; '.join(reasons)}." if reasons else "."
-        first = f"{len(judged_series)} of {total} series have too few nights"
+        first = f"{len(group)} of {total} series have too few nights"
         yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.TOO_FEW_NIGHTS])
 
 

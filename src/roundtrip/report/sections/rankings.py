@@ -209,25 +209,21 @@ def _ranking_answers(
         is_lead = 2 * len(outcomes[leader]) > len(rankings)
         lead = f"{leader} leads: fastest" if is_lead else f"No overall winner: {leader} is fastest"
         rest = [f"{_TEXT_BY_OUTCOME.get(name, name)} in {len(outcomes[name])}" for name in others]
-        label_suffix = labels.partial_label_suffix(
-            ranking.setting.emulation_label for ranking in rankings
-        )
-        tally = f"in {len(outcomes[leader])} of {comparisons}{label_suffix}, {', '.join(rest)}"
+        suffix = labels.partial_label_suffix(r.setting.emulation_label for r in rankings)
+        tally = f"in {len(outcomes[leader])} of {comparisons}{suffix}, {', '.join(rest)}"
         answers.append(Answer((f"{subject}{lead} {tally}.",)))
     for name in names_in_order:
         sentence = _SENTENCE_BY_OUTCOME.get(name, f"{name} is fastest")
-        label_suffix = labels.partial_label_suffix(
-            r.setting.emulation_label for r in outcomes[name]
-        )
+        suffix = labels.partial_label_suffix(r.setting.emulation_label for r in outcomes[name])
         places = list(map(place, outcomes[name]))
         if len(places) == len(rankings) > 1 and name == _OPEN:
             sentence = "No toolchain is shown to be fastest:"
-            where = f"every comparison is open{label_suffix}"
+            where = f"every comparison is open{suffix}"
         elif len(places) == len(rankings) > 1:
-            where = f"everywhere{label_suffix}"
+            where = f"everywhere{suffix}"
         elif disputed & {*places}:
             # A place where another ranking has another outcome would contradict its sentence.
-            where = f"in {len(places)} of {comparisons}{label_suffix}"
+            where = f"in {len(places)} of {comparisons}{suffix}"
         elif len({quantity for quantity, _ in places}) > MAX_NAMED_QUANTITIES:
             clearest = sorted(outcomes[name], key=lambda ranking: ranking.margin, reverse=True)
             first_places = _quantities_text(list(map(place, clearest[:MAX_NAMED_QUANTITIES])))
