@@ -118,7 +118,8 @@ def describe_outlier(
         rest = f"; and {units.plural(other_count, 'other measure')}"
     if interval_includes_zero(first):
         rest += f"; q {q_quantity(first.q)}, not the interval, names it"
-    effect_text = describe_effect(test.effect, name.measure) + effect_interval_text(first)
+    effect = f"{describe_effect(test.effect, name.measure)}{effect_interval_text(first)}"
+    effect_text = f"{describe_measure(name)} {effect}"
     all_partners = verdicts.sensitivities[first.measure].node_count - len(outlier.members)
     if outlier.kind is UnitKind.LINK or name.is_alone:
         partners = f", {units.plural(test.launches, 'launch')}"
