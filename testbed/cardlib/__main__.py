@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipeline import Card, StepError, Steps, run_card, table
+from pipeline import Card, StepError, Steps, render_step_table, run_card
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NO_SPACK = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
@@ -17,15 +17,17 @@ NO_SPACK = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
   without internet: docs/cluster.md"""
 
 
-def arguments(words: list[str] | None = None) -> argparse.Namespace:
-    """The options, their folders as absolute paths."""
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line; folders in the options are absolute."""
     parser = argparse.ArgumentParser(
         prog="testbed/card",
         description="Install by Spack, launch by Slurm on the virtual cluster, and report.",
         epilog="Exit status: 0 all steps; 1 one of them failed; 2 Spack or a package is missing.",
     )
     parser.add_argument("--slice", metavar="MPI,BOOST", help="one toolchain: openmpi@4.1.4,1.81.0")
-    parser.add_argument("--cache", type=Path, default=_cache(), help="build cache [%(default)s]")
+    parser.add_argument(
+        "--cache", type=Path, default=_default_cache(), help="build cache [%(default)s]"
+    )
     parser.add_argument("--site", default="virtual-spack", help="[%(default)s]")
     parser.add_argument("--campaign", default="card", help="of the night [%(default)s]")
     parser.add_argument("--name", default="card", help="of the virtual cluster [%(default)s]")
@@ -33,14 +35,14 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--cpu-weight", help="of the virtual cluster, on a busy machine: 10000")
     parser.add_argument("--second", action="store_true", help="also restore to a second prefix")
     parser.add_argument("--prefix", type=Path, help="install here, and only from the build cache")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     # commands run in the checkout, and Spack gets the cache as a URL
     options.cache = options.cache.resolve()
     options.prefix = options.prefix and options.prefix.resolve()
     return options
 
 
-def _cache() -> Path:
+def _default_cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "roundtrip" / "card"
 
@@ -68,7 +70,7 @@ def missing_packages(checkout: Path, site: str) -> list[str]:
 
 
 def main() -> int:
-    options = arguments()
+    options = parse_arguments()
     spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
     if not spack.is_file():
         print(NO_SPACK, file=sys.stderr)
@@ -84,7 +86,7 @@ def main() -> int:
         print(f"card: {error}", file=sys.stderr)
         return 1
     finally:
-        print(table(steps.timed_steps))
+        print(render_step_table(steps.timed_steps))
     return 0
 
 

@@ -23,8 +23,8 @@ from vclusterlib.daemons import Daemons
 from vclusterlib.spec import Node, Spec
 from vclusterlib.state import State
 
-_ATTEMPTS = 3
-_PATIENCE = 15.0
+_MAX_ATTEMPTS = 3
+_BOOT_TIMEOUT_S = 15.0
 _WORKING_STATES = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
 
 
@@ -45,7 +45,7 @@ def node_states() -> dict[str, str]:
 
 
 class Nodes:
-    """The first processes of the nodes; only the world, their parent, uses it.
+    """Boots the nodes, as child processes of the world, and switches them off and on.
 
     `fork`, `open_gate` and `await_idle` boot them until Slurm reports that all work.
     """
@@ -63,13 +63,13 @@ class Nodes:
     def fork(self) -> None:
         """Fork all nodes; each slurmd waits for the gate."""
         for node in self._spec.nodes:
-            self._start(node)
+            self._fork_attempt(node)
 
     def open_gate(self) -> None:
         """Let every slurmd start; munge and slurmctld must run."""
         os.close(self._gate_holder)
         for node in self._spec.nodes:
-            self._deadline[node.name] = time.monotonic() + self._patience()
+            self._deadline[node.name] = time.monotonic() + self._boot_timeout_s()
 
     def await_idle(self) -> None:
         """Wait for all nodes and retry those that fail; VclusterError names one that fails."""
@@ -83,61 +83,62 @@ class Nodes:
             if self._daemons.exit_code("slurmctld") is not None:
                 raise VclusterError(f"slurmctld ended, see {self._state.log / 'slurmctld.log'}")
             for node in pending_nodes.values():
-                self._check(node, states.get(node.name, "unknown"))
+                self._retry_if_failed(node, states.get(node.name, "unknown"))
             time.sleep(0.02)
         os.close(self._gate)
 
-    def _patience(self) -> float:
-        """Seconds that a node may take; more nodes on the same processors take longer."""
-        return _PATIENCE + 0.5 * len(self._spec.nodes)
+    def _boot_timeout_s(self) -> float:
+        """Seconds that a node may take to boot; of more nodes each takes longer."""
+        return _BOOT_TIMEOUT_S + 0.5 * len(self._spec.nodes)
 
-    def _start(self, node: Node) -> None:
+    def _fork_attempt(self, node: Node) -> None:
         self._attempts[node.name] = self._attempts.get(node.name, 0) + 1
-        self._deadline[node.name] = time.monotonic() + self._patience()
+        self._deadline[node.name] = time.monotonic() + self._boot_timeout_s()
         keeper = fork_node(self._state, node, self._visible_folders, self._gate)
         self._daemons.adopt(node.name, keeper)
 
-    def _check(self, node: Node, state: str) -> None:
+    def _retry_if_failed(self, node: Node, state: str) -> None:
         status = self._daemons.exit_code(node.name)
         is_late = time.monotonic() > self._deadline[node.name]
         if status is None and not is_late:
             return
         reason = f"ended with status {status}" if status is not None else f"stays {state}"
         print(f"node {node.name}: {reason} (attempt {self._attempts[node.name]})", flush=True)
-        if self._attempts[node.name] == _ATTEMPTS:
+        if self._attempts[node.name] == _MAX_ATTEMPTS:
             log = self._state.log / f"slurmd-{node.name}.out"
             raise VclusterError(
-                f"node {node.name} did not come up in {_ATTEMPTS} attempts ({reason}), see {log}"
+                f"node {node.name} did not come up in {_MAX_ATTEMPTS} attempts ({reason}), "
+                f"see {log}"
             )
         self._daemons.stop(node.name, 2, signal.SIGKILL)
-        self._start(node)
+        self._fork_attempt(node)
 
-    def switch(self, name: str, on: bool) -> None:
+    def set_power(self, name: str, on: bool) -> None:
         """Switch a node on or off; UserError if there is none, or it is on (off) already."""
         node = self._spec.node(name)
         if on != (self._daemons.exit_code(name) is not None):
             raise UserError(f"node {name} is {'on' if on else 'off'} already")
         if not on:
             # cable first: else the kernel notifies peers of the end of the processes
-            self._plug(name, "down")
+            self._set_cables(name, "down")
             self._daemons.stop(name, 10, signal.SIGKILL)
             return
-        self._plug(name, "up")
+        self._set_cables(name, "up")
         gate, holder = os.pipe2(os.O_CLOEXEC)
         os.close(holder)
         self._daemons.adopt(name, fork_node(self._state, node, self._visible_folders, gate))
         os.close(gate)
 
-    def _plug(self, name: str, link_state: str) -> None:
-        """Set the end in the head's namespace: the node keeps its addresses and neighbours."""
-        cables = [f"f-{name}", *([f"m-{name}"] if self._spec.managed else [])]
+    def _set_cables(self, name: str, link_state: str) -> None:
+        """Set a node's cables ``up`` or ``down`` at the head: the node keeps its addresses."""
+        cables = [f"f-{name}", *([f"m-{name}"] if self._spec.has_management_network else [])]
         # not the ports of a hub: its link program ends if one of them goes down
         plugs = [cable for cable in cables if self._spec.fabric == "wan" or cable.startswith("m-")]
         network.run_batch("ip", "".join(f"link set dev {plug} {link_state}\n" for plug in plugs))
 
 
 def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
-    """Start a node; return the pid of its keeper, whose death ends the node.
+    """Fork a node; return the pid of its keeper, the process whose end ends the node.
 
     `gate` is the reading end of a pipe: slurmd starts once all its writers are closed.
     """
@@ -147,7 +148,7 @@ def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -
     try:
         _become_child(gate)
         cgroup.join_node(state, node.name)  # a fault of its processor outlasts a loss of power
-        _keep(state, node, visible_folders, gate)
+        _run_keeper(state, node, visible_folders, gate)
     except BaseException as error:
         print(f"{node.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         os._exit(1)
@@ -162,8 +163,8 @@ def _become_child(gate: int) -> None:
     os.closerange(gate + 1, 1024)
 
 
-def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> NoReturn:
-    namespaces.enter_network(network.NAMESPACES / node.name)
+def _run_keeper(state: State, node: Node, visible_folders: list[str], gate: int) -> NoReturn:
+    namespaces.enter_network(network.NETNS_FOLDER / node.name)
     namespaces.unshare()
     # Before the fork: the child covers the folder until it has bound the visible ones.
     pid_descriptor = os.open(state.pid_file(node.name), os.O_WRONLY | os.O_CREAT, 0o644)
@@ -171,7 +172,7 @@ def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> No
     if pid == 0:
         os.close(pid_descriptor)
         namespaces.die_with_parent(signal.SIGKILL)
-        os._exit(_live(state, node, visible_folders, gate))
+        os._exit(_run_first_process(state, node, visible_folders, gate))
     os.close(gate)
     os.ftruncate(pid_descriptor, 0)
     os.write(pid_descriptor, str(pid).encode())
@@ -180,7 +181,7 @@ def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> No
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
-def _live(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
+def _run_first_process(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     namespaces.mount("none", "/", flags=namespaces.MS_REC | namespaces.MS_PRIVATE)
     munge = os.open("/run/munge", os.O_PATH | os.O_CLOEXEC)

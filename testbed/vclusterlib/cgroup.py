@@ -14,27 +14,30 @@ from pathlib import Path
 from vclusterlib import UserError, VclusterError
 from vclusterlib.state import State
 
-_ROOT = Path("/sys/fs/cgroup")
+_CGROUP_ROOT = Path("/sys/fs/cgroup")
 #: A node with a quota stands still for a part of each period; the quota is 1 ms at least.
-_PERIOD_US, _QUOTA_US = 4000, 1000
+_PERIOD_US, _MIN_QUOTA_US = 4000, 1000
 
 
-def folder(state: State) -> Path | None:
-    """The path of this cluster's group, which need not exist; None without a CPU controller."""
+def cluster_group(state: State) -> Path | None:
+    """The folder of this cluster's cgroup, which need not exist; None without a CPU controller."""
     name = f"roundtrip-vcluster-{hashlib.sha256(str(state.path).encode()).hexdigest()[:12]}"
-    if (_ROOT / "cpu" / "cpu.shares").exists():
-        return _ROOT / "cpu" / name
-    controllers = _ROOT / "cgroup.subtree_control"
+    if (_CGROUP_ROOT / "cpu" / "cpu.shares").exists():
+        return _CGROUP_ROOT / "cpu" / name
+    controllers = _CGROUP_ROOT / "cgroup.subtree_control"
     if controllers.exists() and "cpu" in controllers.read_text().split():
-        return _ROOT / name
+        return _CGROUP_ROOT / name
     return None
 
 
-def make(state: State, weight: int) -> str:
-    """Make the group with `weight` (the default is 100); return its folder, ``""`` for weight 0."""
+def make_cluster_group(state: State, weight: int) -> str:
+    """Make the cluster's cgroup with `weight`; return its folder, or "" without one for 0.
+
+    Other groups have the weight 100.  UserError if the machine cannot do it.
+    """
     if not weight:
         return ""
-    group = folder(state)
+    group = cluster_group(state)
     if group is None:
         raise UserError("--cpu-weight: no CPU controller in /sys/fs/cgroup (v1 or v2) to use")
     try:
@@ -48,7 +51,7 @@ def make(state: State, weight: int) -> str:
     return str(group)
 
 
-def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
+def limit_node(state: State, node: str, pids: Iterable[int], share: float) -> None:
     """Limit the processes of a node to `share` of one processor in total; 0 removes the limit.
 
     It includes their later children.  UserError if the machine cannot do it.
@@ -56,15 +59,15 @@ def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
     Without a quota they return to the common group: sched_yield(2) does not yield to other groups,
     so that a polling rank would delay a rank in a group of its own.
     """
-    cluster = folder(state)
+    cluster = cluster_group(state)
     if cluster is None:
         if share:
             raise UserError("--cpu: no CPU controller in /sys/fs/cgroup (v1 or v2) to use")
         return
-    group = _node_folder(cluster, node)
+    group = _node_group(cluster, node)
     if not share and not group.is_dir():
         return
-    quota = f"{max(_QUOTA_US, round(share * _PERIOD_US))}" if share else None
+    quota = f"{max(_MIN_QUOTA_US, round(share * _PERIOD_US))}" if share else None
     try:
         group.mkdir(exist_ok=True)
         for name in ("cpu.shares", "cpu.weight"):  # the node keeps its weight under a quota
@@ -88,14 +91,14 @@ def join_node(state: State, node: str) -> bool:
 
     Return whether it has one.
     """
-    cluster = folder(state)
-    if cluster is None or not _has_quota(group := _node_folder(cluster, node)):
+    cluster = cluster_group(state)
+    if cluster is None or not _has_quota(group := _node_group(cluster, node)):
         return False
     _try_join(group)
     return True
 
 
-def _node_folder(cluster: Path, node: str) -> Path:
+def _node_group(cluster: Path, node: str) -> Path:
     return cluster.with_name(f"{cluster.name}-{node}")
 
 
@@ -107,28 +110,28 @@ def _has_quota(group: Path) -> bool:
     return False
 
 
-def join(group: str) -> None:
+def join_group(group: str) -> None:
     if group:
         Path(group, "cgroup.procs").write_text("0")
 
 
 def join_cluster(state: State) -> None:
     """Move this process, and so its future children, to the group of the cluster's processes."""
-    group = folder(state) if state.spec().cpu_weight else None
+    group = cluster_group(state) if state.spec().cpu_weight else None
     if group:
         _try_join(group)
 
 
 def _try_join(group: Path) -> None:
     try:
-        join(str(group))
+        join_group(str(group))
     except OSError as error:
         raise VclusterError(f"{group}: {error.strerror}") from error
 
 
-def remove(state: State) -> None:
-    """Remove the groups, if any; the kernel needs a moment to see that they are empty."""
-    group = folder(state)
+def remove_groups(state: State) -> None:
+    """Remove the cgroups of the cluster and its nodes; wait up to 2 s for each to be empty."""
+    group = cluster_group(state)
     for path in group.parent.glob(f"{group.name}*") if group else ():
         for _ in range(100):
             if not path.is_dir():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vclusterlib import UserError, VclusterError, enter, lease, lifecycle, spec
-from vclusterlib.namespaces import PRIVATE
+from vclusterlib.namespaces import TMPFS_OPTIONS_BY_FOLDER
 from vclusterlib.spec import ENGINES, FABRICS, Spec, parse_nodes
 from vclusterlib.state import State
 
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     wan = commands.add_parser("wan", help="show or change the link between the clusters")
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")
-    hub.add_argument("--rate", type=spec.rate, help="10Mbit/s")
+    hub.add_argument("--rate", type=spec.parse_rate, help="10Mbit/s")
     lease_help = "run a command while nobody else changes the link"
     _add_lease(commands.add_parser("lease", help=lease_help))
     for link in (wan, hub):
@@ -67,7 +67,7 @@ def _add_up(up: Any) -> None:
     add("--share", action="append", metavar="DIR", help=share)
     add("--slurm", metavar="DIR", help="files to lay over Slurm's: slurm.conf, topology.conf")
     add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
-    add("--hub-rate", type=spec.rate, metavar="RATE", help="of the hub (10Mbit/s)")
+    add("--hub-rate", type=spec.parse_rate, metavar="RATE", help="of the hub (10Mbit/s)")
     link = "what emulates the WAN (auto: netem if there)"
     add("--link", dest="engine", choices=ENGINES, help=link)
     weight = "weight of the cluster's cgroup; others have 100 (default: no cgroup)"
@@ -84,9 +84,13 @@ def _add_status(status: Any) -> None:
 def _add_fault(fault: Any) -> None:
     fault.add_argument("node", metavar="NAME")
     add = fault.add_argument
-    add("--latency", type=spec.rtt, help="that its cable adds each way, 0..100ms")
-    add("--loss", type=spec.loss, help="share of frames that its cable loses each way: 0.5%%")
-    add("--cpu", type=spec.cpu, help="share of a processor that its programs have: 25%%..6400%%")
+    add("--latency", type=spec.parse_rtt, help="that its cable adds each way, 0..100ms")
+    add("--loss", type=spec.parse_loss, help="share of frames that its cable loses each way: 0.5%%")
+    add(
+        "--cpu",
+        type=spec.parse_cpu,
+        help="share of a processor that its programs have: 25%%..6400%%",
+    )
     cable = "let our link program be its cable, also where that adds and loses nothing"
     add("--cable", action="store_true", default=None, help=cable)
     add("--clear", action="store_true", help="take all its faults away")
@@ -98,40 +102,40 @@ def _add_lease(lease: Any) -> None:
     add("--for", dest="holder", metavar="WHO", help="the holder's name (default: the command)")
     add("--record", metavar="FILE", help="write the state of the link before and after, as JSON")
     wait = "how long to wait for another holder (60s)"
-    add("--wait", type=spec.wait, metavar="TIME", default=60.0, help=wait)
+    add("--wait", type=spec.parse_wait, metavar="TIME", default=60.0, help=wait)
     add("argv", nargs=argparse.REMAINDER, metavar="CMD")
 
 
 def _add_settings(link: Any) -> None:
     add = link.add_argument
-    add("--rtt", type=spec.rtt, help="added round-trip time, 0..100ms")
-    add("--rate", type=spec.rate, help="1Gbit/s, unlimited")
-    add("--loss", type=spec.loss, help="share of frames lost, in each direction: 0.1%%")
-    add("--queue", type=spec.size, help="queue before the link, in each direction: 1MiB")
+    add("--rtt", type=spec.parse_rtt, help="added round-trip time, 0..100ms")
+    add("--rate", type=spec.parse_rate, help="1Gbit/s, unlimited")
+    add("--loss", type=spec.parse_loss, help="share of frames lost, in each direction: 0.1%%")
+    add("--queue", type=spec.parse_bytes, help="queue before the link, in each direction: 1MiB")
     add("--seed", type=int, help="seed of the losses")
 
 
 def _add_wan(wan: Any) -> None:
     _add_settings(wan)
     add = wan.add_argument
-    add("--cut", type=spec.cut, metavar="TIME", help="cut the link, for 5s")
+    add("--cut", type=spec.parse_cut, metavar="TIME", help="cut the link, for 5s")
     add("--down", dest="up", action="store_false", default=None, help="cut it until --up")
     add("--up", dest="up", action="store_true", default=None)
 
 
-def _show_link(link: dict[str, Any]) -> str:
+def _describe_link(link: dict[str, Any]) -> str:
     """Two lines: the settings of the link, and the result of the self-test."""
     line = f"{link['fabric']} ({link['engine']}): "
     if link["fabric"] == "wan":
         line += f"RTT {link['rtt_ms']:g} ms, "
-    line += f"rate {spec.show_rate(link['rate_bit_s'])}"
+    line += f"rate {spec.describe_rate(link['rate_bit_s'])}"
     if link["fabric"] == "wan":
-        line += f", loss {link['loss'] * 100:g} %, queue {spec.show_size(link['queue_bytes'])}"
+        line += f", loss {link['loss'] * 100:g} %, queue {spec.describe_bytes(link['queue_bytes'])}"
     line += "" if link["up"] else ", DOWN"
-    return f"{line}\n{_show_test(link['self_test'])}"
+    return f"{line}\n{_describe_self_test(link['self_test'])}"
 
 
-def _show_test(test: dict[str, Any] | None) -> str:
+def _describe_self_test(test: dict[str, Any] | None) -> str:
     if test is None:
         return "self-test: not run since the last change"
     if test["received"] == 0:
@@ -143,7 +147,7 @@ def _show_test(test: dict[str, Any] | None) -> str:
     return line + (" (disturbed: this machine is busy)" if test["disturbed"] else "")
 
 
-def _show_status(status: dict[str, Any]) -> str:
+def _describe_status(status: dict[str, Any]) -> str:
     """A few lines; nodes of the same cluster and state share one."""
     lines = [f"cluster {status['name']}: {status['state']}"]
     lines[0] += f" ({status['why']})" if "why" in status else ""
@@ -154,59 +158,61 @@ def _show_status(status: dict[str, Any]) -> str:
             note = "" if has_slurmd else " (its slurmd does not run)"
             lines.append(f"{cluster}: {names} {state}{note}")
         link = status["link"]
-        lines.append(link["error"] if "error" in link else _show_link(link))
+        lines.append(link["error"] if "error" in link else _describe_link(link))
     lines.append(f"state directory {status['state_dir']}")
     return "\n".join(lines)
 
 
-def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def _explicit_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The options among `names` that the user gave, by name."""
     values = {name: getattr(options, name, None) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
+def _parse_spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
     """The requested cluster, and the fields that the user set."""
     fields = ("cpus", "memory", "fabric", "cpu_weight", "engine", "hub_rate", "accounting")
-    values = _given(options, *fields)
+    values = _explicit_options(options, *fields)
     if options.nodes:
         values["nodes_a"], values["nodes_b"] = parse_nodes(options.nodes)
     if options.slurm:
         values["slurm"] = str(Path(options.slurm).resolve())
     explicit_fields = {*values, *(["shares"] if options.share else [])}
     rootless = options.rootless or os.geteuid() != 0
-    return Spec(**values, rootless=rootless, shares=_shares(options.share or [])), explicit_fields
+    return Spec(
+        **values, rootless=rootless, shares=_shared_folders(options.share or [])
+    ), explicit_fields
 
 
-def _shares(folders: list[str]) -> tuple[str, ...]:
+def _shared_folders(folders: list[str]) -> tuple[str, ...]:
     """The checkout, the toolchain cache and `folders`; UserError for one that cannot be shared."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roundtrip"
     shares = [CHECKOUT, *([cache] if cache.is_dir() else [])]
     for folder in folders:
         if not Path(folder).is_dir():
             raise UserError(f"--share {folder}: no such folder")
-        if str(Path(folder).resolve()) in PRIVATE:
+        if str(Path(folder).resolve()) in TMPFS_OPTIONS_BY_FOLDER:
             raise UserError(f"--share {folder}: every node has its own; share a folder below it")
         shares.append(Path(folder).resolve())
     return tuple(dict.fromkeys(str(share) for share in shares))
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
+def _link_settings(options: argparse.Namespace) -> dict[str, Any]:
     """The link settings that the user gave, by name."""
-    return _given(options, "rtt", "rate", "loss", "queue", "seed", "up")
+    return _explicit_options(options, "rtt", "rate", "loss", "queue", "seed", "up")
 
 
-def _lease(state: State, options: argparse.Namespace) -> int:
-    settings, command = _settings(options), _command(options.argv)
+def _run_lease(state: State, options: argparse.Namespace) -> int:
+    settings, command = _link_settings(options), _without_separator(options.argv)
     if state.run.is_dir() and state.spec().fabric == "hub" and set(settings) - {"rate"}:
         raise UserError("a hub takes no setting but --rate")
     holder = options.holder or f"{' '.join(command)[:60]} (process {os.getpid()})"
     record = Path(options.record) if options.record else None
-    return lease.run(state, settings, command, holder, record, options.wait)
+    return lease.run_with_lease(state, settings, command, holder, record, options.wait)
 
 
-def _link(state: State, options: argparse.Namespace) -> None:
-    changes = _settings(options)
+def _run_link(state: State, options: argparse.Namespace) -> None:
+    changes = _link_settings(options)
     if options.command == "hub" and options.rate == 0:
         raise UserError("--rate unlimited: a hub has a rate; right is, for example, 10Mbit/s")
     request = {
@@ -217,16 +223,16 @@ def _link(state: State, options: argparse.Namespace) -> None:
         "reset": options.reset,
         "force": options.force,
     }
-    link = state.ask(request)["link"]
-    print(json.dumps(link, indent=1) if options.stats else _show_link(link))
+    link = state.send_request(request)["link"]
+    print(json.dumps(link, indent=1) if options.stats else _describe_link(link))
 
 
-def _status(state: State, options: argparse.Namespace) -> int:
-    health = lifecycle.examine(state)
+def _run_status(state: State, options: argparse.Namespace) -> int:
+    health = lifecycle.examine_health(state)
     answer = {"name": state.name, "state_dir": str(state.path), **health}
     if options.partition or options.nodes:
         _require_nodes(health, options.partition or "grid", options.nodes or 1)
-    print(json.dumps(answer, indent=1) if options.json else _show_status(answer))
+    print(json.dumps(answer, indent=1) if options.json else _describe_status(answer))
     return 0 if health["state"] == "up" else 1
 
 
@@ -242,43 +248,43 @@ def _require_nodes(health: dict[str, Any], partition: str, count: int) -> None:
         raise UserError(f"partition {partition} has {sizes[partition]} nodes, not {count}")
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run_command(options: argparse.Namespace) -> int:
     state = State.from_name(options.name)
     match options.command:
         case "up":
-            print("vcluster: " + lifecycle.up(state, *_spec(options)))
+            print("vcluster: " + lifecycle.up(state, *_parse_spec(options)))
         case "down":
             print("vcluster: " + lifecycle.down(state))
         case "status":
-            return _status(state, options)
+            return _run_status(state, options)
         case "exec":
-            enter.head(state, _command(options.argv))
+            enter.exec_on_head(state, _without_separator(options.argv))
         case "node":
-            enter.compute(state, options.node, _command(options.argv))
+            enter.exec_on_node(state, options.node, _without_separator(options.argv))
         case "power":
             request = {"do": "power", "node": options.node, "on": options.way == "on"}
-            state.ask(request)
+            state.send_request(request)
         case "fault":
-            changes = _given(options, "latency", "loss", "cpu", "cable")
+            changes = _explicit_options(options, "latency", "loss", "cpu", "cable")
             if bool(changes) == options.clear:
                 raise UserError("fault: give --latency, --loss, --cpu or --cable, or --clear alone")
             request = {"do": "fault", "node": options.node, "changes": changes}
-            print(json.dumps(state.ask({**request, "clear": options.clear})["faults"]))
+            print(json.dumps(state.send_request({**request, "clear": options.clear})["faults"]))
         case "lease":
-            return _lease(state, options)
+            return _run_lease(state, options)
         case _:
-            _link(state, options)
+            _run_link(state, options)
     return 0
 
 
-def _command(argv: list[str]) -> list[str]:
+def _without_separator(argv: list[str]) -> list[str]:
     return argv[1:] if argv[:1] == ["--"] else argv
 
 
 def main(arguments: list[str]) -> int:
     """Exit status: 0, 1 (failure), 2 (bad input or unsuitable machine), or that of the command."""
     try:
-        return _run(parser().parse_args(arguments))
+        return _run_command(parser().parse_args(arguments))
     except VclusterError as error:
         print(f"vcluster: {error}", file=sys.stderr)
         return error.status

@@ -16,17 +16,17 @@ from typing import Any
 
 from vclusterlib import UserError, VclusterError, daemons, lease, network
 from vclusterlib.boot import Nodes, node_states
-from vclusterlib.faults import Faults
+from vclusterlib.faults import NodeFaults
 from vclusterlib.link import Link, LinkSettings, SelfTest, self_test
 from vclusterlib.state import State
 
-_REQUEST_LIMIT = 65536
+_MAX_REQUEST_BYTES = 65536
 
 
 class Control:
     """Answers requests, one at a time."""
 
-    def __init__(self, state: State, link: Link, nodes: Nodes, faults: Faults) -> None:
+    def __init__(self, state: State, link: Link, nodes: Nodes, faults: NodeFaults) -> None:
         self._state = state
         self._nodes = nodes
         self._faults = faults
@@ -37,27 +37,27 @@ class Control:
         self._settings = self._initial_settings
         self._test: SelfTest | None = None
 
-    def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
+    def set_link(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
         """Change the link's settings, or with `fresh` those of ``up``; with `test`, measure it."""
         settings = self._initial_settings if fresh else self._settings
         self._settings = replace(settings, **changes)
         self._test = None
         self._link.apply(self._settings, ends_cut=fresh or bool(changes.get("up")))
         if self._spec.fabric == "hub":
-            network.pace_nodes(self._spec, self._settings.rate)
+            network.limit_card_rates(self._spec, self._settings.rate)
         if test:
-            self.measure()
+            self.run_self_test()
 
-    def measure(self) -> None:
+    def run_self_test(self) -> None:
         self._test = None
         self._test = self_test(self._settings, "10.78.2.1")
 
-    def serve(self, connection: socket.socket) -> None:
+    def answer_connection(self, connection: socket.socket) -> None:
         """Answer one request, with a time-out so that no client can block the world."""
         connection.settimeout(2)
         try:
             with connection.makefile("rb") as lines:
-                request = json.loads(lines.readline(_REQUEST_LIMIT))
+                request = json.loads(lines.readline(_MAX_REQUEST_BYTES))
             answer = self._answer(request)
             connection.sendall(json.dumps(answer).encode() + b"\n")
         except (OSError, ValueError) as error:
@@ -68,19 +68,19 @@ class Control:
             if request["do"] == "status":
                 return {"ok": True, **self._status()}
             if request["do"] == "power":
-                self._nodes.switch(request["node"], request["on"])
+                self._nodes.set_power(request["node"], request["on"])
                 return {"ok": True}
             if request["do"] == "fault":
                 self._faults.change(request["node"], request["changes"], request["clear"])
                 return {"ok": True, "faults": self._faults.to_json()}
-            return {"ok": True, **self._change(request)}
+            return {"ok": True, **self._change_link(request)}
         except VclusterError as error:
             return {"ok": False, "error": str(error), "status": error.status}
         except (OSError, KeyError, TypeError, subprocess.SubprocessError) as error:
             message = f"{type(error).__name__}: {error}"
             return {"ok": False, "error": message, "status": 1}
 
-    def _change(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _change_link(self, request: dict[str, Any]) -> dict[str, Any]:
         fabric = request["do"]
         if fabric != self._spec.fabric:
             raise UserError(
@@ -89,16 +89,16 @@ class Control:
             )
         changes, fresh = request.get("changes") or {}, request.get("fresh", False)
         if changes or fresh or request.get("cut") or request.get("reset"):
-            lease.require(self._state, request)
+            lease.require_lease(self._state, request)
         if changes or fresh:
-            self.apply(changes, request.get("test", True), fresh)
+            self.set_link(changes, request.get("test", True), fresh)
         if request.get("cut"):
             self._link.cut(request["cut"])
         status = self._link_status(request.get("reset", False))
         if request.get("measure"):
             # after the counters were read, so that they do not count its pings
             with contextlib.suppress(VclusterError):
-                self.measure()
+                self.run_self_test()
             status["self_test"] = self._test.to_json() if self._test else None
         return {"link": status}
 
@@ -113,7 +113,7 @@ class Control:
 
     def _status(self) -> dict[str, Any]:
         spec = self._spec
-        alive = daemons.daemons_alive(self._daemons())
+        alive = daemons.daemons_alive(self._expected_daemons())
         # without a slurmctld, sinfo would wait for it
         states = node_states() if alive["slurmctld"] else {}
         pid_files = {node.name: self._state.pid_file(node.name) for node in spec.nodes}
@@ -133,7 +133,7 @@ class Control:
                 {
                     "name": node.name,
                     "cluster": node.feature,
-                    "address": spec.address(node),
+                    "address": spec.slurm_address(node),
                     "fabric_address": node.fabric_address,
                     "state": states.get(node.name, "unknown"),
                     "slurmd": slurmds[node.name],
@@ -144,7 +144,7 @@ class Control:
             "faults": self._faults.to_json(),
         }
 
-    def _daemons(self) -> list[str]:
+    def _expected_daemons(self) -> list[str]:
         accounting = ["mariadbd", "slurmdbd"] if self._spec.accounting else []
         link = [self._link.program] if self._link.program else []
         return ["munged", *accounting, "slurmctld", "slurmd", *link]

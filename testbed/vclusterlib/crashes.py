@@ -15,33 +15,33 @@ import time
 from pathlib import Path
 
 #: Polling interval, and maximum delay of a crash, s.
-_INTERVAL, _MAX_DELAY = 0.05, 0.5
+_POLL_INTERVAL_S, _MAX_DELAY_S = 0.05, 0.5
 
 
-def crash(program: str, share: float) -> None:
+def crash_forever(program: str, share: float) -> None:
     """Send SEGV to a `share` of the processes named `program`, for ever."""
     old_pids: set[int] = set()
     due_times: dict[int, float] = {}
     while True:
         now = time.monotonic()
-        pids = {pid for pid in _pids() if _name(pid) == program[:15]}
+        pids = {pid for pid in _all_pids() if _process_name(pid) == program[:15]}
         for pid in pids - old_pids:
             if random.random() < share:  # noqa: S311  nothing secret
-                due_times[pid] = now + random.uniform(0, _MAX_DELAY)  # noqa: S311
+                due_times[pid] = now + random.uniform(0, _MAX_DELAY_S)  # noqa: S311
         old_pids = pids
         for pid in [pid for pid, due_time in due_times.items() if due_time <= now]:
             del due_times[pid]
             if pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSEGV)
-        time.sleep(_INTERVAL)
+        time.sleep(_POLL_INTERVAL_S)
 
 
-def _pids() -> list[int]:
+def _all_pids() -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
-def _name(pid: int) -> str:
+def _process_name(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
     except OSError:
@@ -49,4 +49,4 @@ def _name(pid: int) -> str:
 
 
 if __name__ == "__main__":
-    crash(sys.argv[1], float(sys.argv[2]))
+    crash_forever(sys.argv[1], float(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""Starts, reaps and awaits the children of a first process; finds daemons, whoever started them."""
+"""The daemons of the head or a node: starts, stops and awaits them, and finds running ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from vclusterlib import VclusterError
 
 
 class Daemons:
-    """The daemons of one first process, by name.  It also reaps every orphan of its namespace."""
+    """The daemons that the first process of a namespace has started, by name.
+
+    It also reaps every orphan of the namespace.
+    """
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -45,9 +48,9 @@ class Daemons:
                 return
             if pid == 0:
                 return
-            self._note(pid, status)
+            self._record_exit(pid, status)
 
-    def _note(self, pid: int, status: int) -> None:
+    def _record_exit(self, pid: int, status: int) -> None:
         for name, daemon_pid in self._pids.items():
             if daemon_pid == pid:
                 self._exit_codes[name] = os.waitstatus_to_exitcode(status)
@@ -57,41 +60,41 @@ class Daemons:
         self.reap()
         return self._exit_codes.get(name)
 
-    def stop(self, name: str, patience: float, signal_number: int = signal.SIGTERM) -> None:
-        """End a daemon, by force after `patience` seconds."""
+    def stop(self, name: str, timeout_s: float, signal_number: int = signal.SIGTERM) -> None:
+        """End a daemon, by force after `timeout_s` seconds."""
         if name not in self._pids or self.exit_code(name) is not None:
             return
         os.kill(self._pids[name], signal_number)
-        if not poll(lambda: self.exit_code(name) is not None, patience):
+        if not await_condition(lambda: self.exit_code(name) is not None, timeout_s):
             os.kill(self._pids[name], signal.SIGKILL)
-            poll(lambda: self.exit_code(name) is not None, 5)
+            await_condition(lambda: self.exit_code(name) is not None, 5)
 
     def await_ready(
-        self, name: str, is_ready: Callable[[], bool], patience: float, log: str = ""
+        self, name: str, is_ready: Callable[[], bool], timeout_s: float, log: str = ""
     ) -> None:
-        """Wait until `is_ready`; VclusterError if the daemon ends or `patience` seconds pass."""
+        """Wait until `is_ready`; VclusterError if the daemon ends or `timeout_s` seconds pass."""
 
         def settled() -> bool:
             return self.exit_code(name) is not None or is_ready()
 
         log_file = self._log / (log or f"{name}.out")
-        if not poll(settled, patience):
-            raise VclusterError(f"{name} is not ready after {patience:g} s, see {log_file}")
+        if not await_condition(settled, timeout_s):
+            raise VclusterError(f"{name} is not ready after {timeout_s:g} s, see {log_file}")
         if self.exit_code(name) is not None and not is_ready():
             raise VclusterError(f"{name} ended with status {self.exit_code(name)}, see {log_file}")
 
 
-def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:
-    """Poll until `condition` is true or `patience` seconds have passed; return whether it is."""
-    deadline = time.monotonic() + patience
+def await_condition(condition: Callable[[], bool], timeout_s: float, pause_s: float = 0.01) -> bool:
+    """Poll until `condition` is true or `timeout_s` seconds have passed; return whether it is."""
+    deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(pause)
+        time.sleep(pause_s)
     return True
 
 
-def _namespace(pid: str) -> str:
+def _pid_namespace(pid: str) -> str:
     """The PID namespace of a process, or ``""`` if it has just ended."""
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115  a name, not a path
@@ -99,7 +102,7 @@ def _namespace(pid: str) -> str:
         return ""
 
 
-def _name(pid: str) -> str:
+def _process_name(pid: str) -> str:
     """The process's short name; a zombie has none."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
@@ -111,22 +114,22 @@ def _name(pid: str) -> str:
 
 def namespace_pids(pid: int) -> list[int]:
     """All processes in the PID namespace of process `pid`, including itself."""
-    namespace = _namespace(str(pid))
+    namespace = _pid_namespace(str(pid))
     pids = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
-    return [int(name) for name in pids if namespace and _namespace(name) == namespace]
+    return [int(name) for name in pids if namespace and _pid_namespace(name) == namespace]
 
 
 def _running_processes(names: Iterable[str]) -> set[tuple[str, str]]:
     name_set = set(names)
-    processes = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
-    return {(_namespace(pid), name) for pid, name in processes if name in name_set}
+    processes = [(pid, _process_name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
+    return {(_pid_namespace(pid), name) for pid, name in processes if name in name_set}
 
 
 def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
     """For each name, whether such a process runs in our PID namespace."""
     # the kernel keeps 15 characters of a process's name
     names = {name: name[:15] for name in daemons}
-    namespace = _namespace("self")
+    namespace = _pid_namespace("self")
     processes = _running_processes(names.values())
     return {name: (namespace, short_name) in processes for name, short_name in names.items()}
 
@@ -134,4 +137,4 @@ def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
 def slurmd_alive(pids: dict[str, int]) -> dict[str, bool]:
     """For each node, by the pid of its first process, whether its slurmd runs."""
     processes = _running_processes(["slurmd"])
-    return {node: (_namespace(str(pid)), "slurmd") in processes for node, pid in pids.items()}
+    return {node: (_pid_namespace(str(pid)), "slurmd") in processes for node, pid in pids.items()}

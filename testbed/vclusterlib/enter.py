@@ -1,4 +1,4 @@
-"""``exec`` and ``node``: replace this process by a command that runs inside.
+"""``exec`` and ``node``: replace this process by a command that runs inside the cluster.
 
 nsenter ends with the status of the command.  If nsenter is killed, the command gets SIGTERM.
 """
@@ -12,47 +12,53 @@ from typing import NoReturn
 from vclusterlib import UserError, cgroup, namespaces, tools
 from vclusterlib.state import STATE_VARIABLE, State
 
-_SPACES = ["-m", "-u", "-i", "-n", "-p"]
+_NAMESPACE_OPTIONS = ["-m", "-u", "-i", "-n", "-p"]
 #: Variables of an outer Slurm job or MPI launcher, which would mislead srun and MPI inside.
 _FOREIGN_PREFIXES = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_")
 
 
-def head(state: State, command: list[str]) -> NoReturn:
+def exec_on_head(state: State, command: list[str]) -> NoReturn:
     """Run `command` on the head node, in the current folder."""
     _require_command(command)
     folder = str(Path.cwd())
     if state.is_inside:
         _require_head("exec")
-        _become(command, dict(os.environ))
-    world = _world(state)
+        _exec(command, dict(os.environ))
+    world = _require_world_pid(state)
     _require_shared(folder, world, state)
     cgroup.join_cluster(state)
-    _become([*_into_world(state, world), *_in_folder(folder, command)], environment(state))
+    _exec(
+        [*_world_prefix(state, world), *_command_in_folder(folder, command)],
+        inner_environment(state),
+    )
 
 
-def compute(state: State, name: str, command: list[str]) -> NoReturn:
+def exec_on_node(state: State, name: str, command: list[str]) -> NoReturn:
     """Run `command` on the node `name`, in the current folder."""
     _require_command(command)
     if state.is_inside:
         _require_head("node")  # the pids of nodes are the head's
         prefix, variables = [], dict(os.environ)
     else:
-        prefix, variables = _into_world(state, _world(state)), environment(state)
+        prefix, variables = (
+            _world_prefix(state, _require_world_pid(state)),
+            inner_environment(state),
+        )
     names = [item.name for item in state.spec().nodes]
     if name not in names:
         raise UserError(f"no node {name}: there are {names[0]} .. {names[-1]} ({len(names)} nodes)")
     try:
         pid = state.pid_file(name).read_text()
     except FileNotFoundError:
-        raise state.not_up() from None
+        raise state.not_up_error() from None
     if not cgroup.join_node(state, name) and not state.is_inside:
         cgroup.join_cluster(state)
-    node_prefix = ["nsenter", "-t", pid, *_SPACES, "--"]
-    _become([*prefix, *node_prefix, *_in_folder(str(Path.cwd()), command)], variables)
+    node_prefix = ["nsenter", "-t", pid, *_NAMESPACE_OPTIONS, "--"]
+    _exec([*prefix, *node_prefix, *_command_in_folder(str(Path.cwd()), command)], variables)
 
 
-def environment(state: State) -> dict[str, str]:
-    """Our environment without the variables of an outer job; with ``ROUNDTRIP_VCLUSTER_STATE``."""
+def inner_environment(state: State) -> dict[str, str]:
+    """The environment of a command inside: ours without variables of a Slurm job outside."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN_PREFIXES)}
     if namespaces.is_hidden(variables.get("TMPDIR", "")):
         del variables["TMPDIR"]
@@ -70,10 +76,10 @@ def _require_head(command: str) -> None:
         raise UserError(f"this is a node of the cluster: run `{command}` on the head or outside")
 
 
-def _world(state: State) -> int:
-    world = state.world()
+def _require_world_pid(state: State) -> int:
+    world = state.world_pid()
     if world is None or not (state.run / "booted").exists():
-        raise state.not_up()
+        raise state.not_up_error()
     return world
 
 
@@ -83,7 +89,7 @@ def _require_shared(folder: str, world: int, state: State) -> None:
         is_shared = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
     except OSError:
         is_shared = False
-    if not is_shared and folder in namespaces.PRIVATE:
+    if not is_shared and folder in namespaces.TMPFS_OPTIONS_BY_FOLDER:
         raise UserError(f"the head node has its own {folder}: cd elsewhere")
     if not is_shared:
         name = "" if state.name == "default" else f" --name {state.name}"
@@ -92,16 +98,26 @@ def _require_shared(folder: str, world: int, state: State) -> None:
         )
 
 
-def _into_world(state: State, world: int) -> list[str]:
+def _world_prefix(state: State, world: int) -> list[str]:
     user = ["-U", "--preserve-credentials"] if state.spec().rootless else []
-    return ["nsenter", "-t", str(world), *user, *_SPACES, "--", "setpriv", "--pdeathsig", "TERM"]
+    return [
+        "nsenter",
+        "-t",
+        str(world),
+        *user,
+        *_NAMESPACE_OPTIONS,
+        "--",
+        "setpriv",
+        "--pdeathsig",
+        "TERM",
+    ]
 
 
-def _in_folder(folder: str, command: list[str]) -> list[str]:
+def _command_in_folder(folder: str, command: list[str]) -> list[str]:
     return ["setpriv", "--pdeathsig", "TERM", "env", f"--chdir={folder}", "--", *command]
 
 
-def _become(command: list[str], variables: dict[str, str]) -> NoReturn:
+def _exec(command: list[str], variables: dict[str, str]) -> NoReturn:
     try:
         os.execvpe(command[0], command, variables)  # noqa: S606  that is what exec is for
     except OSError as error:

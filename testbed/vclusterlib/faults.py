@@ -21,7 +21,7 @@ from vclusterlib.state import State
 
 
 @dataclass(frozen=True)
-class Fault:
+class NodeFault:
     """The faults of a node: delay of its cable each way in s, share of frames that it loses each
     way, share of a processor for all its programs together (0: no limit).
 
@@ -33,8 +33,8 @@ class Fault:
     cable: bool = False
 
 
-class Faults:
-    """The faults of all nodes; only the world uses it."""
+class NodeFaults:
+    """The faults of all nodes, which it makes and removes; only the world uses it."""
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, program: str) -> None:
         self._state = state
@@ -42,7 +42,7 @@ class Faults:
         self._daemons = daemons
         self._program = program
         self._cables: dict[str, UserspaceLink] = {}
-        self._faults: dict[str, Fault] = {}
+        self._faults: dict[str, NodeFault] = {}
 
     def to_json(self) -> dict[str, Any]:
         """The faults of each node, by name."""
@@ -53,17 +53,17 @@ class Faults:
         if self._spec.fabric != "wan":
             raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
         node = self._spec.node(name)
-        fault = Fault() if clear else replace(self._faults.get(name, Fault()), **changes)
+        fault = NodeFault() if clear else replace(self._faults.get(name, NodeFault()), **changes)
         self._set_cable(node, fault)
-        cgroup.limit(self._state, name, self._processes(name), fault.cpu)
+        cgroup.limit_node(self._state, name, self._node_pids(name), fault.cpu)
         self._faults.pop(name, None)
-        if fault != Fault():
+        if fault != NodeFault():
             self._faults[name] = fault
 
-    def _set_cable(self, node: Node, fault: Fault) -> None:
+    def _set_cable(self, node: Node, fault: NodeFault) -> None:
         has_cable = bool(fault.cable or fault.latency or fault.loss)
         if has_cable and node.name not in self._cables:
-            self._cables[node.name] = self._insert(node)
+            self._cables[node.name] = self._insert_link(node)
         if has_cable:
             settings = LinkSettings(rtt=2 * fault.latency, loss=fault.loss)
             # All cables see single packets, so that a lossy one differs by its losses only.
@@ -71,16 +71,16 @@ class Faults:
             self._cables[node.name].apply(settings)
         elif self._cables.pop(node.name, None):
             self._daemons.stop(f"cable-{node.name}", 2)
-            network.run_batch("ip", network.well_cable_script(node))
+            network.run_batch("ip", network.remove_link_script(node))
             network.segment_in_software(["eth1"], False, node.name)
 
-    def _insert(self, node: Node) -> UserspaceLink:
-        network.run_batch("ip", network.sick_cable_script(node))
+    def _insert_link(self, node: Node) -> UserspaceLink:
+        network.run_batch("ip", network.insert_link_script(node))
         ports = [f"f-{node.name}", f"x-{node.name}"]
         senders = [f"y-{node.name}"]
         name = f"cable-{node.name}"
         return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders, True)
 
-    def _processes(self, name: str) -> list[int]:
+    def _node_pids(self, name: str) -> list[int]:
         pid = int(self._state.pid_file(name).read_text())
         return namespace_pids(pid)

@@ -26,14 +26,14 @@ from types import FrameType
 from typing import IO, Any
 
 from vclusterlib import UserError, VclusterError
-from vclusterlib.link import SETTINGS
+from vclusterlib.link import SETTING_KEYS
 from vclusterlib.state import State, write_atomically
 
-_PAUSE = 0.2
+_POLL_INTERVAL_S = 0.2
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def _file(state: State) -> Path:
+def _lease_file(state: State) -> Path:
     return state.run / "lease"
 
 
@@ -46,46 +46,48 @@ def _try_lock(file: IO[str], mode: int) -> bool:
 
 
 @contextlib.contextmanager
-def _hold(state: State, holder: str, patience: float) -> Iterator[str]:
+def _hold_lease(state: State, holder: str, timeout_s: float) -> Iterator[str]:
     """Hold the lease, and yield its token.
 
-    VclusterError with the holder's name if it is not free in `patience` s.
+    VclusterError with the holder's name if it is not free in `timeout_s` s.
     """
-    with _file(state).open("a+") as file:
-        deadline = time.monotonic() + patience
+    with _lease_file(state).open("a+") as file:
+        deadline = time.monotonic() + timeout_s
         while not _try_lock(file, fcntl.LOCK_EX):
             if time.monotonic() >= deadline:
-                raise VclusterError(f"the link is leased to {_name(state)}")
-            time.sleep(_PAUSE)
+                raise VclusterError(f"the link is leased to {_describe_holder(state)}")
+            time.sleep(_POLL_INTERVAL_S)
         token = secrets.token_hex(8)
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        _write(file, {"holder": holder, "token": token, "since": since, "broken": []})
+        _write_lease(file, {"holder": holder, "token": token, "since": since, "broken": []})
         yield token
 
 
-def require(state: State, request: dict[str, Any]) -> None:
+def require_lease(state: State, request: dict[str, Any]) -> None:
     """VclusterError unless the link is free, `request` is the holder's, or it breaks the lease.
 
     Only the world calls this, because only the world changes the link, one request at a time.
     """
-    with _file(state).open("a+") as file:
+    with _lease_file(state).open("a+") as file:
         if _try_lock(file, fcntl.LOCK_SH):
             return
-        record = _read(_file(state))
+        record = _read_lease(_lease_file(state))
         if request.get("lease") and request["lease"] == record.get("token"):
             return
         if not request.get("force"):
-            raise VclusterError(f"the link is leased to {_name(state)}: wait, or use --force")
+            raise VclusterError(
+                f"the link is leased to {_describe_holder(state)}: wait, or use --force"
+            )
         changes = {key: request[key] for key in ("changes", "cut", "reset") if request.get(key)}
-        _write(file, {**record, "broken": [*record.get("broken", []), json.dumps(changes)]})
+        _write_lease(file, {**record, "broken": [*record.get("broken", []), json.dumps(changes)]})
 
 
-def _name(state: State) -> str:
-    record = _read(_file(state))
+def _describe_holder(state: State) -> str:
+    record = _read_lease(_lease_file(state))
     return f"{record.get('holder', 'a command that begins')}, since {record.get('since', 'now')}"
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_lease(file: Path) -> dict[str, Any]:
     """The content of the lease; empty while the holder writes it."""
     try:
         return dict(json.loads(file.read_text()))
@@ -93,7 +95,7 @@ def _read(file: Path) -> dict[str, Any]:
         return {}
 
 
-def _write(file: IO[str], record: dict[str, Any]) -> None:
+def _write_lease(file: IO[str], record: dict[str, Any]) -> None:
     """Write in place, because a new file would not be the one that is locked."""
     file.seek(0)
     file.truncate()
@@ -101,13 +103,13 @@ def _write(file: IO[str], record: dict[str, Any]) -> None:
     file.flush()
 
 
-def run(
+def run_with_lease(
     state: State,
     settings: dict[str, Any],
     command: list[str],
     holder: str,
     record: Path | None,
-    patience: float,
+    timeout_s: float,
 ) -> int:
     """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
 
@@ -116,27 +118,27 @@ def run(
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
     if not state.run.is_dir():
-        raise state.not_up()
+        raise state.not_up_error()
     fabric = state.spec().fabric
-    with _hold(state, holder, patience) as token:
+    with _hold_lease(state, holder, timeout_s) as token:
 
-        def ask(**fields: Any) -> Any:
-            return state.ask({"do": fabric, "lease": token, **fields})["link"]
+        def send(**fields: Any) -> Any:
+            return state.send_request({"do": fabric, "lease": token, **fields})["link"]
 
-        asked = ask(changes=settings, fresh=True)  # the whole link, whatever it was before
-        ask(reset=True)
-        before = ask()
-        status = _run(command)
+        answer = send(changes=settings, fresh=True)  # the whole link, whatever it was before
+        send(reset=True)
+        before = send()
+        status = _run_command(command)
         after = None
         with contextlib.suppress(VclusterError):
-            after = ask(measure=True)
+            after = send(measure=True)
         result = {
             "schema": 1,
             "holder": holder,
-            "asked": {key: asked[key] for key in SETTINGS},
+            "asked": {key: answer[key] for key in SETTING_KEYS},
             "before": before,
             "after": after,
-            "broken": _read(_file(state)).get("broken", []),
+            "broken": _read_lease(_lease_file(state)).get("broken", []),
             "status": status,
         }
     if record:
@@ -144,7 +146,7 @@ def run(
     return status
 
 
-def _run(command: list[str]) -> int:
+def _run_command(command: list[str]) -> int:
     """Run a command, pass our signals on to it, and return its exit status."""
     try:
         process = subprocess.Popen(command)

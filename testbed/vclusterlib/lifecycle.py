@@ -21,12 +21,12 @@ from typing import Any
 
 from vclusterlib import UserError, VclusterError, cgroup, slurmconf, tools
 from vclusterlib.boot import is_working
-from vclusterlib.daemons import poll
+from vclusterlib.daemons import await_condition
 from vclusterlib.spec import Spec
 from vclusterlib.state import STATE_VARIABLE, State
 
-_BOOT_PATIENCE = 240.0
-_ENTRY = Path(__file__).resolve().parent
+_BOOT_TIMEOUT_S = 240.0
+_PACKAGE_FOLDER = Path(__file__).resolve().parent
 
 
 def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
@@ -38,16 +38,16 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
     """
     _require_outside("up")
     with state.locked():
-        health = examine(state)
+        health = examine_health(state)
         if health["state"] == "up":
-            _require_same(state, spec, explicit_fields)
+            _require_same_spec(state, spec, explicit_fields)
             return f"cluster {state.name} is up already"
         if health["state"] == "doubtful":
             raise VclusterError(f"{health['why']}: wait, or run `down` first")
         if health["state"] == "broken":
             print(f"vcluster: {health['why']}: starting anew", file=sys.stderr, flush=True)
         destroy(state)
-        tools.require_for(spec)
+        tools.require_programs_for(spec)
         tools.require_namespaces(spec.rootless)
         return _boot(state, spec)
 
@@ -58,7 +58,7 @@ def down(state: State) -> str:
     if not state.path.is_dir():
         return f"cluster {state.name} is not up"
     with state.locked():
-        was_up = state.world() is not None
+        was_up = state.world_pid() is not None
         destroy(state)
     return f"cluster {state.name} is {'down' if was_up else 'not up'}"
 
@@ -68,18 +68,18 @@ def _require_outside(command: str) -> None:
         raise UserError(f"this is inside a virtual cluster: run `{command}` outside")
 
 
-def examine(state: State) -> dict[str, Any]:
+def examine_health(state: State) -> dict[str, Any]:
     """``{"state": "up" | "doubtful" | "broken" | "down", ...}``, with the status if there is one.
 
     It has ``why`` if broken, which means that a process is dead, or doubtful: the world was late,
     or slurmctld, or a node with a slurmd does no work.
     """
-    if not state.is_inside and state.world() is None:
+    if not state.is_inside and state.world_pid() is None:
         if (state.path / "world.json").exists():
             return {"state": "broken", "why": "its first process died"}
         return {"state": "down"}
     try:
-        status = state.ask({"do": "status"}, 15)
+        status = state.send_request({"do": "status"}, 15)
     except UserError as error:  # nobody listens: it has not booted, or ends
         return {"state": "broken", "why": str(error)}
     except VclusterError as error:
@@ -97,20 +97,20 @@ def examine(state: State) -> dict[str, Any]:
 
 def destroy(state: State) -> None:
     """End all that exists of the cluster, by SIGTERM if that is enough, else by SIGKILL."""
-    world = state.world()
+    world = state.world_pid()
     if world is not None:
         with suppress(ProcessLookupError):
             os.kill(world, signal.SIGTERM)
-        if not poll(lambda: state.world() is None, 20):
+        if not await_condition(lambda: state.world_pid() is None, 20):
             with suppress(ProcessLookupError):
                 os.kill(world, signal.SIGKILL)
-        if not poll(lambda: state.world() is None, 10):
+        if not await_condition(lambda: state.world_pid() is None, 10):
             raise VclusterError(f"process {world} of cluster {state.name} cannot be ended")
-    cgroup.remove(state)
-    state.forget_boot()
+    cgroup.remove_groups(state)
+    state.remove_boot_files()
 
 
-def _require_same(state: State, spec: Spec, fields: set[str]) -> None:
+def _require_same_spec(state: State, spec: Spec, fields: set[str]) -> None:
     current_spec = state.spec()
     for field in sorted(fields):
         if getattr(current_spec, field) != getattr(spec, field):
@@ -126,11 +126,11 @@ def _boot(state: State, spec: Spec) -> str:
             engine = "netem"
         elif spec.engine == "netem":
             raise UserError("--link netem: this kernel has no netem (sch_netem)")
-    programs = tools.programs()
+    programs = tools.build_programs()
     build_s = time.monotonic() - start
     state.require_short_path()
-    state.prepare(spec)
-    slurmconf.take_overlay(spec.slurm, state)
+    state.prepare_boot(spec)
+    slurmconf.copy_overlay(spec.slurm, state)
     try:
         with _interruptible():
             report = _start_world(state, spec, engine, programs)
@@ -140,23 +140,23 @@ def _boot(state: State, spec: Spec) -> str:
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in report["times"].items())
     seconds = time.monotonic() - start - build_s
     line = f"cluster {state.name} is up in {seconds:.2f} s, link {engine} ({parts})"
-    return "\n".join([line, *_caveats(spec, report["scheduler"])])
+    return "\n".join([line, *_accuracy_notes(spec, report["scheduler"])])
 
 
-def _caveats(spec: Spec, scheduler: str) -> list[str]:
+def _accuracy_notes(spec: Spec, scheduler: str) -> list[str]:
     """Notes about reduced accuracy on this machine, one line each."""
-    caveats = []
+    notes = []
     if scheduler == "other":
-        caveats.append(
+        notes.append(
             "vcluster: note: the link may not use SCHED_FIFO here: emulated delays are exact on an "
             "idle machine, and milliseconds late on a busy one"
         )
     if spec.rootless:
-        caveats.append(
+        notes.append(
             "vcluster: note: rootless: small socket buffers and no --cpu-weight: bulk transfers "
             "may lose frames"
         )
-    return caveats
+    return notes
 
 
 def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
@@ -165,24 +165,24 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
     VclusterError if the world does not boot.
     """
     setup = {
-        "program": str(programs / tools.LINK),
+        "program": str(programs / tools.LINK_PROGRAM),
         "engine": engine,
         "keep": [str(state.path), str(programs), *spec.shares],
-        "cgroup": cgroup.make(state, spec.cpu_weight),
+        "cgroup": cgroup.make_cluster_group(state, spec.cpu_weight),
     }
     report, reporter = os.pipe2(os.O_CLOEXEC)
     acceptee, accept = os.pipe2(os.O_CLOEXEC)
     command = [
         "unshare",
-        *tools.user_namespace(spec.rootless),
-        *tools.NAMESPACES,
+        *tools.user_namespace_options(spec.rootless),
+        *tools.NAMESPACE_OPTIONS,
         "--kill-child",
-        *(sys.executable, "-IS", str(_ENTRY), "__world", str(state.path)),
+        *(sys.executable, "-IS", str(_PACKAGE_FOLDER), "__world", str(state.path)),
         *(str(reporter), str(acceptee), json.dumps(setup)),
     ]
     environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
     if spec.rootless:
-        environment["LD_PRELOAD"] = str(programs / tools.SHIM)
+        environment["LD_PRELOAD"] = str(programs / tools.SETGROUPS_SHIM)
     with (state.log / "world.log").open("wb") as log:
         subprocess.Popen(
             command,
@@ -206,9 +206,11 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
 
 def _await_report(report: int, state: State) -> dict[str, Any]:
     log = state.log / "world.log"
-    readable, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
+    readable, _, _ = select.select([report], [], [], _BOOT_TIMEOUT_S)
     if not readable:
-        raise VclusterError(f"cluster {state.name} did not boot in {_BOOT_PATIENCE:g} s, see {log}")
+        raise VclusterError(
+            f"cluster {state.name} did not boot in {_BOOT_TIMEOUT_S:g} s, see {log}"
+        )
     word, _, content = os.read(report, 65536).decode().partition(" ")
     if word == "ready":
         return dict(json.loads(content))

@@ -22,21 +22,21 @@ from typing import Any
 from vclusterlib import VclusterError, network
 from vclusterlib.daemons import Daemons
 
-_PACKET = 1514
-_PACKETS_UNLIMITED = 1_000_000
+_PACKET_BYTES = 1514
+_UNLIMITED_QUEUE_PACKETS = 1_000_000
 _FIFO_PRIORITY = "50"
-_FULL_SPEED = 1e9
-_PINGS = 25
-_ATTEMPTS = 3
+_MAX_PACED_BIT_S = 1e9
+_PING_COUNT = 25
+_MAX_ATTEMPTS = 3
 #: Bits on the wire of one 56-byte ping: 98 of frame, 24 of preamble, FCS and gap.
 _PING_BITS = 8 * (98 + 24)
 #: The fastest ping may exceed the expected time by this, or by a twentieth.
 _TOLERANCE_MS = 0.5
 #: It may not be faster, within the three digits that ping prints: 0.031, 2.03, 40.1, 100.
-_CLOCK_MS = 0.02
-_TYPICAL_MS = 0.25
+_ROUNDING_MS = 0.02
+_MAX_MEDIAN_DELAY_MS = 0.25
 #: The settings of a link, as statistics and records name them.
-SETTINGS = ("rtt_ms", "rate_bit_s", "loss", "queue_bytes", "seed", "up")
+SETTING_KEYS = ("rtt_ms", "rate_bit_s", "loss", "queue_bytes", "seed", "up")
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class LinkSettings:
     @property
     def needs_packets(self) -> bool:
         """Whether the link must see single packets: losses or pacing of 64 KiB are too coarse."""
-        return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
+        return self.loss > 0 or 0 < self.rate <= _MAX_PACED_BIT_S
 
     def to_json(self) -> dict[str, Any]:
-        """The settings under the names of `SETTINGS`."""
+        """The settings under the names of `SETTING_KEYS`."""
         return {
             "rtt_ms": self.rtt * 1e3,
             "rate_bit_s": self.rate,
@@ -91,26 +91,26 @@ class UserspaceLink:
         Path(self._socket).unlink(missing_ok=True)
         command = [program, mode, *ports, "--fifo", _FIFO_PRIORITY, "--control", self._socket]
         daemons.start(name, command)
-        daemons.await_ready(name, self._answers, 5)
+        daemons.await_ready(name, self._is_ready, 5)
         self._senders = senders
         self._in_packets = in_packets
 
     def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None:
-        """Set the link; a cut goes on unless `ends_cut`."""
+        """Set the link; a cut by ``--cut`` goes on unless `ends_cut`."""
         network.segment_in_software(self._senders, self._in_packets or settings.needs_packets)
-        self._ask(
+        self._send_command(
             f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
             f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "
             f"{('up' if ends_cut else '') if settings.up else 'down'}"
         )
 
     def cut(self, seconds: float) -> None:
-        self._ask(f"cut_us={seconds * 1e6:.0f}")
+        self._send_command(f"cut_us={seconds * 1e6:.0f}")
 
     def statistics(self, reset: bool) -> dict[str, Any]:
-        state = self._ask("stats")
+        state = self._send_command("stats")
         if reset:
-            self._ask("reset")
+            self._send_command("reset")
         return {
             "directions": state["media"],
             "cpu_s": state["cpu_s"],
@@ -125,14 +125,14 @@ class UserspaceLink:
             "changes": state["changes"],
         }
 
-    def _answers(self) -> bool:
+    def _is_ready(self) -> bool:
         try:
-            self._ask("stats")
+            self._send_command("stats")
         except VclusterError:
             return False
         return True
 
-    def _ask(self, command: str) -> dict[str, Any]:
+    def _send_command(self, command: str) -> dict[str, Any]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
             client.bind("")  # the kernel chooses an address, which the link can reach
             client.settimeout(2)
@@ -151,7 +151,7 @@ class NetemLink:
 
     engine = "netem"
     program = ""
-    _ends = {"pA": "A->B", "pB": "B->A"}  # noqa: RUF012  a constant
+    _direction_by_device = {"pA": "A->B", "pB": "B->A"}  # noqa: RUF012  a constant
 
     def __init__(self) -> None:
         self._settings = LinkSettings()
@@ -161,7 +161,7 @@ class NetemLink:
     def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None:
         self._changes += settings != self._settings
         self._settings = settings
-        network.segment_in_software(self._ends, settings.needs_packets)
+        network.segment_in_software(self._direction_by_device, settings.needs_packets)
         network.run_batch("tc", "".join(f"{line}\n" for line in netem_script(settings)))
 
     def cut(self, seconds: float) -> None:
@@ -175,7 +175,7 @@ class NetemLink:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         directions = [
             {
-                "name": self._ends[queue["dev"]],
+                "name": self._direction_by_device[queue["dev"]],
                 "sent": queue["packets"],
                 "bytes": queue["bytes"],
                 "dropped": queue["drops"],
@@ -203,10 +203,10 @@ def netem_script(settings: LinkSettings) -> list[str]:
     lines = []
     loss = settings.loss if settings.up else 1.0
     bytes_in_flight = settings.rate * settings.rtt / 2 / 8
-    limit = max(2, int((settings.queue + bytes_in_flight) / _PACKET))
+    limit = max(2, int((settings.queue + bytes_in_flight) / _PACKET_BYTES))
     for device in ("pA", "pB"):
         line = f"qdisc replace dev {device} root netem delay {settings.rtt * 5e5:.3f}us"
-        line += f" limit {limit if settings.rate else _PACKETS_UNLIMITED}"
+        line += f" limit {limit if settings.rate else _UNLIMITED_QUEUE_PACKETS}"
         line += f" rate {settings.rate:.0f}bit" if settings.rate else ""
         line += f" loss {loss * 100:.6g}%" if loss else ""
         lines.append(line)
@@ -229,13 +229,13 @@ class SelfTest:
     @property
     def passed(self) -> bool:
         ceiling = self.asked_ms + max(_TOLERANCE_MS, self.asked_ms / 20)
-        floor = self.asked_ms - max(_CLOCK_MS, self.asked_ms / 200)
+        floor = self.asked_ms - max(_ROUNDING_MS, self.asked_ms / 200)
         return self.received > 0 and floor <= self.min_ms <= ceiling
 
     @property
     def disturbed(self) -> bool:
         """Whether the fastest ping is right, but the median is late: the machine is busy."""
-        return self.passed and self.p50_ms - self.asked_ms > _TYPICAL_MS
+        return self.passed and self.p50_ms - self.asked_ms > _MAX_MEDIAN_DELAY_MS
 
     def to_json(self) -> dict[str, Any]:
         times = {} if self.received else {"min_ms": None, "p50_ms": None}
@@ -255,7 +255,7 @@ def expected_ms(settings: LinkSettings) -> float:
 
 
 def parse_ping(output: str, asked_ms: float) -> SelfTest:
-    """Read what ping printed."""
+    """Parse what ping printed; `asked_ms` is the expected time."""
     times = [float(t) for t in re.findall(r"time[=<]([\d.]+) ms", output)]
     counts = re.search(r"(\d+) packets transmitted, (\d+)", output)
     sent = int(counts[1]) if counts else 0
@@ -264,24 +264,27 @@ def parse_ping(output: str, asked_ms: float) -> SelfTest:
     return SelfTest(asked_ms, min(times), statistics.median(times), sent, len(times))
 
 
-def _ping(target: str, count: int, interval: float, patience: float) -> str:
-    prefix = ["nsenter", f"--net={network.NAMESPACES / 'a1'}"]
-    pace = ["-c", str(count), "-i", f"{interval:.3f}", "-W", f"{patience:g}"]
+def _ping(target: str, count: int, interval: float, timeout_s: float) -> str:
+    prefix = ["nsenter", f"--net={network.NETNS_FOLDER / 'a1'}"]
+    pace = ["-c", str(count), "-i", f"{interval:.3f}", "-W", f"{timeout_s:g}"]
     command = ["ping", "-n", *pace, target]
     process = subprocess.run([*prefix, *command], capture_output=True, text=True)
     return process.stdout
 
 
 def self_test(settings: LinkSettings, target: str) -> SelfTest:
-    """Measure up to three times; VclusterError if no test passes."""
+    """Ping `target` over the link, and compare with the settings; up to three times.
+
+    Returns the best test.  VclusterError if none passes.
+    """
     if not settings.up:
-        return _silence(target)
+        return _test_down_link(target)
     rtt_ms = expected_ms(settings)
-    count = _PINGS if settings.loss < 0.2 else 4 * _PINGS
+    count = _PING_COUNT if settings.loss < 0.2 else 4 * _PING_COUNT
     # so far apart that no ping waits for the one before
     interval = max(0.01, 2 * _PING_BITS / settings.rate) if settings.rate else 0.01
     tests = []
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         tests.append(parse_ping(_ping(target, count, interval, 0.5), rtt_ms))
         if tests[-1].passed and not tests[-1].disturbed:
             break
@@ -291,7 +294,7 @@ def self_test(settings: LinkSettings, target: str) -> SelfTest:
     return min(good_tests, key=lambda test: test.p50_ms)
 
 
-def _silence(target: str) -> SelfTest:
+def _test_down_link(target: str) -> SelfTest:
     test = parse_ping(_ping(target, 2, 0.01, 0.2), 0.0)
     if test.received:
         raise VclusterError(f"self-test failed: the link is down, but {test}")

@@ -15,7 +15,7 @@ _NEWNS, _NEWUTS, _NEWIPC, _NEWPID, _NEWNET = 0x20000, 1 << 26, 1 << 27, 1 << 29,
 _PR_SET_PDEATHSIG = 1
 
 #: Private folders of the head and of each node, with the limits of their tmpfs.
-PRIVATE = {
+TMPFS_OPTIONS_BY_FOLDER = {
     "/dev/shm": "size=1g,mode=1777",  # noqa: S108  these are the mount points
     "/tmp": "size=2g,mode=1777",  # noqa: S108
     "/run": "size=256m,mode=755",
@@ -24,18 +24,20 @@ PRIVATE = {
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, call: str) -> None:
+def _raise_on_error(result: int, call: str) -> None:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), call)
 
 
-def mount(source: str, target: Path | str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    _check(
+def mount(
+    source: str, target: Path | str, file_system: str = "", flags: int = 0, data: str = ""
+) -> None:
+    _raise_on_error(
         _libc.mount(
             source.encode(),
             os.fsencode(target),
-            kind.encode(),
+            file_system.encode(),
             ctypes.c_ulong(flags),
             data.encode(),
         ),
@@ -45,25 +47,29 @@ def mount(source: str, target: Path | str, kind: str = "", flags: int = 0, data:
 
 def unshare() -> None:
     """Give this process mounts, a host name and IPC of its own, and its children pids."""
-    _check(_libc.unshare(_NEWNS | _NEWUTS | _NEWIPC | _NEWPID), "unshare")
+    _raise_on_error(_libc.unshare(_NEWNS | _NEWUTS | _NEWIPC | _NEWPID), "unshare")
 
 
 def enter_network(path: Path | str) -> None:
     """Move this process into the network namespace kept at `path`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _check(_libc.setns(descriptor, _NEWNET), f"setns {path}")
+        _raise_on_error(_libc.setns(descriptor, _NEWNET), f"setns {path}")
     finally:
         os.close(descriptor)
 
 
 def die_with_parent(signal_number: int) -> None:
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl PR_SET_PDEATHSIG")
+    _raise_on_error(
+        _libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl PR_SET_PDEATHSIG"
+    )
 
 
 def is_hidden(path: str) -> bool:
     """Whether `path` lies in a private folder, so that it must be shared by name."""
-    return any(path == folder or path.startswith(folder + "/") for folder in PRIVATE)
+    return any(
+        path == folder or path.startswith(folder + "/") for folder in TMPFS_OPTIONS_BY_FOLDER
+    )
 
 
 def make_private(visible_folders: Iterable[str]) -> None:
@@ -75,7 +81,7 @@ def make_private(visible_folders: Iterable[str]) -> None:
         path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible_folders if is_hidden(path)
     }
     flags = MS_NOSUID | MS_NODEV
-    for folder, limits in PRIVATE.items():
+    for folder, limits in TMPFS_OPTIONS_BY_FOLDER.items():
         mount("tmpfs", folder, "tmpfs", flags, limits)
     for path in sorted(descriptors):
         Path(path).mkdir(parents=True, exist_ok=True)

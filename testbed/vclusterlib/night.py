@@ -34,8 +34,8 @@ from vclusterlib.spec import Spec, parse_nodes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 VCLUSTER = CHECKOUT / "testbed" / "vcluster"
-KEY = b"of nights on the virtual cluster alone"
-CAMPAIGN = """\
+SITE_KEY = b"of nights on the virtual cluster alone"
+CAMPAIGN_TEMPLATE = """\
 title = "Which node is sick?"
 launches = 1
 nodes = "all"
@@ -50,60 +50,60 @@ partitions = ["clusterA", "clusterB"]
 parameters = {{ variants = ["raw"], mode = ["pingpong"] }}
 variables = {{ budget = {budget}, perturbation = 0, end = 262144 }}
 """
-_COMPLETED = re.compile(r"(\d+) of (\d+) launches completed")
-PROGRAM = "netpipe"
+_COMPLETED_PATTERN = re.compile(r"(\d+) of (\d+) launches completed")
+CRASHED_PROGRAM = "netpipe"
 #: Options of ``vcluster fault`` for every node: our link program as its cable.
-CABLE = ("--cable",)
+CABLE_OPTIONS = ("--cable",)
 
 
 @dataclass(frozen=True)
-class Fault:
+class PlantedFault:
     """A fault: its options of ``vcluster fault``, whether a share of the processes crash, and the
     variables of the processes on the node.
 
-    `control`, `control_variables`: the same without the fault.  In a variable ``{share}`` is the
-    shared folder, and ``{library}`` the folder of the MPI library.
+    `control_options`, `control_variables`: the same without the fault.  In a variable ``{share}``
+    is the shared folder, and ``{library}`` the folder of the MPI library.
     """
 
     name: str
     options: tuple[str, ...] = ()
-    control: tuple[str, ...] = ()
+    control_options: tuple[str, ...] = ()
     crashes: bool = False
     variables: str = ""
     control_variables: str = ""
 
 
 FAULTS = (
-    Fault("slow link", ("--latency", "100us"), ("--latency", "0")),
-    Fault("flaky", crashes=True),
-    Fault(
+    PlantedFault("slow link", ("--latency", "100us"), ("--latency", "0")),
+    PlantedFault("flaky", crashes=True),
+    PlantedFault(
         "wrong clock",
         variables="LD_PRELOAD={share}/fast_clock.so FAST_RANK=all",
         control_variables="LD_PRELOAD={share}/fast_clock.so",
     ),
-    Fault("lossy link", ("--loss", "0.5%"), ("--loss", "0")),
-    Fault("half a processor", ("--cpu", "50%"), ("--cpu", "6400%")),
-    Fault(
+    PlantedFault("lossy link", ("--loss", "0.5%"), ("--loss", "0")),
+    PlantedFault("half a processor", ("--cpu", "50%"), ("--cpu", "6400%")),
+    PlantedFault(
         "another MPI",
         variables="LD_LIBRARY_PATH={share}/other",
         control_variables="LD_LIBRARY_PATH={library}",
     ),
 )
 #: In place of srun: the processes on some nodes get variables.
-_SRUN = """\
+_SRUN_TEMPLATE = """\
 #!/bin/bash
 while [[ $1 == -* ]]; do options+=("$1"); shift; done
 exec /usr/bin/srun "${{options[@]}}" sh -c 'case $(hostname) in
-{cases}
+{trials}
 esac; exec "$@"' sh "$@"
 """
 
 
 @dataclass(frozen=True)
-class Case:
-    """A fault, the node that has it (`faulty`), and its control."""
+class FaultTrial:
+    """A fault, the name of the node that gets it (`faulty`), and that of its `control`."""
 
-    fault: Fault
+    fault: PlantedFault
     faulty: str
     control: str
 
@@ -116,10 +116,10 @@ class Cluster:
     share: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        words = [str(VCLUSTER), "--name", self.name, *command]
-        return subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True)
+        command_line = [str(VCLUSTER), "--name", self.name, *command]
+        return subprocess.run(command_line, cwd=CHECKOUT, capture_output=True, text=True)
 
-    def ok(self, *command: str) -> str:
+    def run_checked(self, *command: str) -> str:
         process = self.run(*command)
         if process.returncode:
             reason = process.stderr.strip() or process.stdout.strip()
@@ -129,7 +129,7 @@ class Cluster:
     @contextmanager
     def crash_processes(self, node: str, share: float) -> Iterator[None]:
         """Crash a share of the program's processes on a node; a share of 0 only watches them."""
-        watcher = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
+        watcher = [sys.executable, "-m", "vclusterlib.crashes", CRASHED_PROGRAM, str(share)]
         prefix = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
         with subprocess.Popen([*prefix, f"PYTHONPATH={CHECKOUT / 'testbed'}", *watcher]) as process:
             try:
@@ -153,21 +153,23 @@ class Cluster:
 
 def pseudonym(node: str) -> str:
     """The node's pseudonym, as Roundtrip derives it from the site's key."""
-    return f"node-{hmac.digest(KEY, node.encode(), hashlib.sha256).hex()[:8]}"
+    return f"node-{hmac.digest(SITE_KEY, node.encode(), hashlib.sha256).hex()[:8]}"
 
 
 @contextmanager
-def boot(options: argparse.Namespace) -> Iterator[Cluster]:
+def booted_cluster(options: argparse.Namespace) -> Iterator[Cluster]:
     share = Path(options.share).resolve()
     share.mkdir(parents=True, exist_ok=True)
     (share / "key").unlink(missing_ok=True)
-    (share / "key").write_bytes(KEY)
+    (share / "key").write_bytes(SITE_KEY)
     (share / "key").chmod(0o400)
-    text = CAMPAIGN.format(**vars(options))
+    text = CAMPAIGN_TEMPLATE.format(**vars(options))
     (share / "pairs.toml").write_text(text)
     cluster = Cluster(options.name, share)
     command = ["up", "--nodes", options.nodes, "--share", str(share)]
-    cluster.ok(*command, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else []))
+    cluster.run_checked(
+        *command, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else [])
+    )
     try:
         yield cluster
     finally:
@@ -182,7 +184,7 @@ def measure_night(
     campaign = str(cluster.share / "pairs.toml")
     run_process = cluster.roundtrip(series, "run", campaign, "--site", "virtual")
     duration = time.monotonic() - begin
-    match = _COMPLETED.search(run_process.stderr)
+    match = _COMPLETED_PATTERN.search(run_process.stderr)
     if match is None or run_process.returncode not in (0, 1):
         sys.exit(f"the night did not run: {run_process.stderr.strip()[-2000:]}")
     query = cluster.roundtrip(series, "nodes", "virtual", "pairs", "--json")
@@ -217,57 +219,57 @@ def main(arguments: list[str]) -> int:
     options = parse_arguments(arguments)
     try:
         nodes = [node.name for node in Spec(*parse_nodes(options.nodes)).nodes]
-        cases = choose_cases(nodes)
+        trials = choose_trials(nodes)
     except UserError as error:
         print(f"night: {error}", file=sys.stderr)
         return error.status
     names = {pseudonym(node): node for node in nodes}
-    faulty_names = {case.faulty for case in cases}
+    faulty_names = {trial.faulty for trial in trials}
     is_good, verdicts = True, {}
-    with boot(options) as cluster, ExitStack() as watchers:
+    with booted_cluster(options) as cluster, ExitStack() as watchers:
         for series in ("quiet", "sick"):
             shutil.rmtree(cluster.share / series, ignore_errors=True)
         for node in nodes:
-            cluster.ok("fault", node, *CABLE)
+            cluster.run_checked("fault", node, *CABLE_OPTIONS)
         for number in range(1, options.quiet + 1):
             summary, verdicts = measure_night(cluster, "quiet", names)
-            print(row("quiet", number, summary, set(verdicts), set()), flush=True)
+            print(render_night("quiet", number, summary, set(verdicts), set()), flush=True)
             is_good &= not verdicts
         if options.sick:
-            for case in cases:
-                make_sick(cluster, case, options.crashes, watchers)
-            write_launcher(cluster.share, cases)
+            for trial in trials:
+                apply_fault(cluster, trial, options.crashes, watchers)
+            write_srun(cluster.share, trials)
         for number in range(1, options.sick + 1):
             summary, verdicts = measure_night(cluster, "sick", names)
-            print(row("sick", number, summary, set(verdicts), faulty_names), flush=True)
+            print(render_night("sick", number, summary, set(verdicts), faulty_names), flush=True)
             is_good &= number < options.sick or set(verdicts) == faulty_names
     if options.sick:
-        print("\n".join(table(cases, verdicts)))
+        print("\n".join(render_table(trials, verdicts)))
     print("as it should be" if is_good else "NOT as it should be")
     return 0 if is_good else 1
 
 
-def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack) -> None:
-    """Apply the options of a case: with the fault to its faulty node, without it to its control."""
+def apply_fault(cluster: Cluster, trial: FaultTrial, crashes: float, watchers: ExitStack) -> None:
+    """Apply the fault to the faulty node, and the same without the fault to the control."""
     for node, options, share in (
-        (case.faulty, case.fault.options, crashes),
-        (case.control, case.fault.control, 0.0),
+        (trial.faulty, trial.fault.options, crashes),
+        (trial.control, trial.fault.control_options, 0.0),
     ):
         if options:
-            cluster.ok("fault", node, *options)
-        if case.fault.crashes:
+            cluster.run_checked("fault", node, *options)
+        if trial.fault.crashes:
             watchers.enter_context(cluster.crash_processes(node, share))
 
 
-def write_launcher(share: Path, cases: list[Case]) -> None:
-    """Write an srun that sets the variables of the cases on their nodes, and what they name."""
+def write_srun(share: Path, trials: list[FaultTrial]) -> None:
+    """Write an srun that sets the variables of faults on their nodes, and the files they name."""
     library = next(Path("/usr/lib").glob("*/libmpi.so.40"))
     exports = [
         (node, variables.format(share=share, library=library.parent))
-        for case in cases
+        for trial in trials
         for node, variables in (
-            (case.faulty, case.fault.variables),
-            (case.control, case.fault.control_variables),
+            (trial.faulty, trial.fault.variables),
+            (trial.control, trial.fault.control_variables),
         )
         if variables
     ]
@@ -282,31 +284,31 @@ def write_launcher(share: Path, cases: list[Case]) -> None:
     launcher = share / "sick" / "bin" / "srun"
     launcher.parent.mkdir(parents=True)
     lines = [f"  {node}) export {variables} ;;" for node, variables in exports]
-    launcher.write_text(_SRUN.format(cases="\n".join(lines)))
+    launcher.write_text(_SRUN_TEMPLATE.format(trials="\n".join(lines)))
     launcher.chmod(0o755)
 
 
-def choose_cases(nodes: list[str]) -> list[Case]:
-    """Three cases in each cluster, on its second to seventh node; UserError for too few nodes."""
+def choose_trials(nodes: list[str]) -> list[FaultTrial]:
+    """Three trials in each cluster, on its second to seventh node; UserError for too few nodes."""
     clusters = [[node for node in nodes if node[0] == letter] for letter in "ab"]
     if min(map(len, clusters)) < MIN_NODES:
         raise UserError(
             f"--nodes: at least {MIN_NODES} in each cluster, of which 6 are in the table"
         )
     pairs = [members[index : index + 2] for members in clusters for index in (1, 3, 5)]
-    return [Case(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
+    return [FaultTrial(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
 
 
 #: With fewer nodes in a cluster, three sick ones are a third or more.
 MIN_NODES = 10
 
 
-def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
+def render_table(trials: list[FaultTrial], verdicts: dict[str, str]) -> list[str]:
     """A table with a line for each fault: faulty node and verdict, control and verdict."""
     rows = [("fault", "node", "named as", "control", "named as")]
-    for case in cases:
-        pairs = ((node, verdicts.get(node, "not named")) for node in (case.faulty, case.control))
-        rows.append((case.fault.name, *(word for pair in pairs for word in pair)))
+    for trial in trials:
+        pairs = ((node, verdicts.get(node, "not named")) for node in (trial.faulty, trial.control))
+        rows.append((trial.fault.name, *(word for pair in pairs for word in pair)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
@@ -314,7 +316,7 @@ def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
     ]
 
 
-def row(
+def render_night(
     series: str, number: int, summary: str, named_nodes: set[str], expected_nodes: set[str]
 ) -> str:
     """A line for a night: the nodes named, the nodes missed, and the nodes named falsely."""

@@ -20,11 +20,11 @@ from vclusterlib.state import State, write_atomically
 
 CLUSTER_NAME = "vgrid"
 #: The head is a node as well: jobs that drive others run there, and take no node from them.
-SERVICE = "head"
+SERVICE_NODE = "head"
 
 _MYSQL_SOCKET = Path("/run/mysqld/mysqld.sock")
 #: Options of the server and of the program that makes its files; --no-defaults must be first.
-_MARIADB = ("--no-defaults", "--user=root", "--innodb-log-file-size=16M")
+_MARIADB_OPTIONS = ("--no-defaults", "--user=root", "--innodb-log-file-size=16M")
 
 # config_overrides: the declared CPUs count, not the machine's real ones.
 # task/none, proctrack/linuxproc: no cgroups, and no binding, which would put the first rank of
@@ -32,7 +32,7 @@ _MARIADB = ("--no-defaults", "--user=root", "--innodb-log-file-size=16M")
 # MpiDefault=none: MPICH under pmix silently becomes singletons; each environment says --mpi=.
 # EnforcePartLimits=ALL: a job for more nodes than there are is refused, not queued for ever.
 # jobcomp/filetxt: `sacct -c` works without a database.
-_SLURM = """\
+_SLURM_TEMPLATE = """\
 ClusterName={cluster}
 SlurmctldHost=head({head})
 AuthType=auth/munge
@@ -79,7 +79,7 @@ NodeName={service} NodeAddr={head} NodeHostname=head
 PartitionName=service Nodes={service} MaxTime=60 State=UP
 """
 
-_SLURMDBD = """\
+_SLURMDBD_TEMPLATE = """\
 AuthType=auth/munge
 DbdHost=head
 DbdAddr={head}
@@ -93,61 +93,64 @@ StorageLoc=slurm_acct_db
 """
 
 
-def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
-    """slurm.conf; job numbers begin with `first_job`."""
+def slurm_conf(spec: Spec, state: State, first_job: int = 1) -> str:
+    """The text of slurm.conf; job numbers begin with `first_job`."""
     accounting = "AccountingStorageType=accounting_storage/none"
     if spec.accounting:
         accounting = (
             "AccountingStorageType=accounting_storage/slurmdbd\n"
             f"AccountingStorageHost=head\nFirstJobId={first_job}"
         )
-    text = _SLURM.format(
+    text = _SLURM_TEMPLATE.format(
         cluster=CLUSTER_NAME,
         head=spec.head_address,
-        service=SERVICE,
+        service=SERVICE_NODE,
         spool=state.spool,
         log=state.log,
         accounting=accounting,
         cpus=spec.cpus,
         memory=spec.memory,
-        nodes="\n".join(_node(spec, node) for node in spec.nodes),
+        nodes="\n".join(_node_line(spec, node) for node in spec.nodes),
         nodes_a=spec.nodes_a,
         nodes_b=spec.nodes_b,
     )
-    return _lay_over(state, text)
+    return _apply_overlay(state, text)
 
 
-def _node(spec: Spec, node: Node) -> str:
+def _node_line(spec: Spec, node: Node) -> str:
     return (
-        f"NodeName={node.name} NodeAddr={spec.address(node)} NodeHostname={node.name} "
+        f"NodeName={node.name} NodeAddr={spec.slurm_address(node)} NodeHostname={node.name} "
         f"Feature={node.feature}{',hub' if spec.fabric == 'hub' else ''}"
     )
 
 
-def slurmdbd(spec: Spec, state: State) -> str:
-    return _SLURMDBD.format(head=spec.head_address, log=state.log)
+def slurmdbd_conf(spec: Spec, state: State) -> str:
+    return _SLURMDBD_TEMPLATE.format(head=spec.head_address, log=state.log)
 
 
-def hosts(spec: Spec) -> str:
-    """/etc/hosts; ``a1-f`` is a1 on the fabric, the same as ``a1`` where Slurm uses it too."""
+def hosts_file(spec: Spec) -> str:
+    """The text of /etc/hosts.
+
+    ``a1-f`` is a1 on the fabric, which is also ``a1`` unless Slurm has its own network.
+    """
     lines = ["127.0.0.1 localhost", f"{spec.head_address} head"]
     for node in spec.nodes:
-        if spec.managed:
+        if spec.has_management_network:
             lines.append(f"{node.management_address} {node.name}")
-        name = "" if spec.managed else f"{node.name} "
+        name = "" if spec.has_management_network else f"{node.name} "
         lines.append(f"{node.fabric_address} {name}{node.name}-f")
     return "\n".join(lines) + "\n"
 
 
-def write(spec: Spec, state: State, first_job: int = 1) -> None:
+def write_files(spec: Spec, state: State, first_job: int = 1) -> None:
     """Write all files below the state's etc/; the munge key is made once, for its owner only."""
     for folder in ("slurm", "munge"):
         (state.etc / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomically(state.etc / "slurm" / "slurm.conf", slurm(spec, state, first_job), 0o644)
+    write_atomically(state.etc / "slurm" / "slurm.conf", slurm_conf(spec, state, first_job), 0o644)
     if spec.accounting:
-        write_atomically(state.etc / "slurm" / "slurmdbd.conf", slurmdbd(spec, state), 0o600)
-    _write_others(state)
-    write_atomically(state.etc / "hosts", hosts(spec), 0o644)
+        write_atomically(state.etc / "slurm" / "slurmdbd.conf", slurmdbd_conf(spec, state), 0o600)
+    _write_other_overlay_files(state)
+    write_atomically(state.etc / "hosts", hosts_file(spec), 0o644)
     key = state.etc / "munge" / "munge.key"
     if not key.is_file() or key.stat().st_size != 128:
         key.unlink(missing_ok=True)
@@ -157,11 +160,11 @@ def write(spec: Spec, state: State, first_job: int = 1) -> None:
 
 #: First keys of the lines of slurm.conf that each describe one of several nodes or partitions.
 _REPEATED_KEYS = ("NodeName", "PartitionName")
-_CONF = "slurm.conf"
-_OUR_FILES = (_CONF, "slurmdbd.conf")
+_SLURM_CONF = "slurm.conf"
+_OUR_FILES = (_SLURM_CONF, "slurmdbd.conf")
 
 
-def take_overlay(folder: str, state: State) -> None:
+def copy_overlay(folder: str, state: State) -> None:
     """Replace the overlay in the state by the configuration files of `folder`; "" removes it.
 
     UserError if `folder` has none.
@@ -176,23 +179,23 @@ def take_overlay(folder: str, state: State) -> None:
         shutil.copyfile(file, overlay_folder / file.name)
 
 
-def _lay_over(state: State, text: str) -> str:
+def _apply_overlay(state: State, text: str) -> str:
     """The `text` of slurm.conf, changed by the slurm.conf of the overlay, if any.
 
     A line of a node or partition in `text` changes only the keys that it names; any other key
     replaces that in `text`; new nodes, partitions and keys are added.
     """
-    file = state.path / "overlay" / _CONF
+    file = state.path / "overlay" / _SLURM_CONF
     if not file.is_file():
         return text
     lines = text.splitlines()
     for line in file.read_text().splitlines():
         if (new_line := line.split("#")[0].strip()) and (fields := _fields(new_line)):
-            _put(lines, new_line, fields)
+            _merge_line(lines, new_line, fields)
     return "\n".join(lines) + "\n"
 
 
-def _write_others(state: State) -> None:
+def _write_other_overlay_files(state: State) -> None:
     """Put the other files of the overlay, such as topology.conf, beside slurm.conf."""
     for old_file in (state.etc / "slurm").glob("*.conf"):
         if old_file.name not in _OUR_FILES:
@@ -202,7 +205,7 @@ def _write_others(state: State) -> None:
             write_atomically(state.etc / "slurm" / file.name, file.read_text(), 0o644)
 
 
-def _put(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
+def _merge_line(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
     key = next(iter(fields))
     for number, line in enumerate(lines):
         old_fields = _fields(line)
@@ -224,8 +227,8 @@ def _fields(line: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def first_job(state: State) -> int:
-    """First job number of a boot; the boots use different numbers, so the database can keep all."""
+def next_first_job(state: State) -> int:
+    """Count a boot, and return its first job number: no two boots share one in the database."""
     counter = state.path / "boots"
     boots = int(counter.read_text()) + 1 if counter.exists() else 0
     counter.write_text(f"{boots}\n")
@@ -235,15 +238,20 @@ def first_job(state: State) -> int:
 def start_accounting(daemons: Daemons, state: State) -> None:
     """Start MariaDB and slurmdbd, and wait until slurmdbd knows the cluster."""
     _make_database(state)
-    command = ["mariadbd", *_MARIADB, f"--datadir={state.mysql}", f"--socket={_MYSQL_SOCKET}"]
+    command = [
+        "mariadbd",
+        *_MARIADB_OPTIONS,
+        f"--datadir={state.mysql}",
+        f"--socket={_MYSQL_SOCKET}",
+    ]
     command += ["--pid-file=/run/mysqld/mariadbd.pid", "--skip-networking", "--skip-grant-tables"]
     command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=900"]
     command += ["--innodb-buffer-pool-size=32M", "--performance-schema=0"]
     daemons.start("mariadbd", command)
     daemons.await_ready("mariadbd", _MYSQL_SOCKET.exists, 60)
     daemons.start("slurmdbd", ["slurmdbd", "-D"])
-    daemons.await_ready("slurmdbd", lambda: _clusters() is not None, 30, "slurmdbd.log")
-    if CLUSTER_NAME not in (_clusters() or []):
+    daemons.await_ready("slurmdbd", lambda: _accounting_clusters() is not None, 30, "slurmdbd.log")
+    if CLUSTER_NAME not in (_accounting_clusters() or []):
         command = ["sacctmgr", "-i", "-Q", "add", "cluster", CLUSTER_NAME]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
 
@@ -254,7 +262,7 @@ def stop_accounting(daemons: Daemons) -> None:
     daemons.stop("mariadbd", 10)
 
 
-def _clusters() -> list[str] | None:
+def _accounting_clusters() -> list[str] | None:
     command = ["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]
     process = subprocess.run(command, capture_output=True, text=True)
     return None if process.returncode else process.stdout.split()
@@ -268,7 +276,7 @@ def _make_database(state: State) -> None:
     if state.mysql.is_dir():
         return
     scratch = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"
-    command = ["mariadb-install-db", *_MARIADB, f"--datadir={scratch}", "--skip-test-db"]
+    command = ["mariadb-install-db", *_MARIADB_OPTIONS, f"--datadir={scratch}", "--skip-test-db"]
     command.append("--auth-root-authentication-method=normal")
     with (state.log / "mariadb-install.log").open("wb") as log:
         process = subprocess.run(command, stdout=log, stderr=log)

@@ -14,10 +14,10 @@ from vclusterlib import UserError
 MAX_NODES = 16
 FABRICS = ("wan", "hub")
 ENGINES = ("auto", "netem", "userspace")
-_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
-_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(\S*)")
+_SECONDS_BY_UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_BIT_S_BY_UNIT = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+_BYTES_BY_UNIT = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_QUANTITY_PATTERN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(\S*)")
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,17 @@ class Spec:
         return tuple(Node(f"{p}{i}", c, i) for p, c, n in counts for i in range(1, n + 1))
 
     @property
-    def managed(self) -> bool:
+    def has_management_network(self) -> bool:
         """Whether Slurm has its own network: else it would share the hub's 10 Mbit/s with jobs."""
         return self.fabric == "hub"
 
     @property
     def head_address(self) -> str:
-        return "10.77.0.1" if self.managed else "10.78.0.1"
+        return "10.77.0.1" if self.has_management_network else "10.78.0.1"
 
-    def address(self, node: Node) -> str:
+    def slurm_address(self, node: Node) -> str:
         """The address at which Slurm reaches the node."""
-        return node.management_address if self.managed else node.fabric_address
+        return node.management_address if self.has_management_network else node.fabric_address
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -122,8 +122,8 @@ def parse_nodes(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _parse(text: str, quantity: str, units: Mapping[str, float], example: str) -> float:
-    match = _NUMBER.fullmatch(text.strip())
+def _parse_quantity(text: str, quantity: str, units: Mapping[str, float], example: str) -> float:
+    match = _QUANTITY_PATTERN.fullmatch(text.strip())
     if not match or match[2] not in units:
         raise UserError(
             f"{quantity} {text!r}: write a number and one of {', '.join(units)}: {example}"
@@ -131,65 +131,73 @@ def _parse(text: str, quantity: str, units: Mapping[str, float], example: str) -
     return float(match[1]) * units[match[2]]
 
 
-def _within(value: float, low: float, high: float, quantity: str, text: str, span: str) -> float:
+def _require_range(
+    value: float, low: float, high: float, quantity: str, text: str, span: str
+) -> float:
     if not low <= value <= high:
         raise UserError(f"{quantity} {text} is out of range: allowed is {span}")
     return value
 
 
-def rtt(text: str) -> float:
+def parse_rtt(text: str) -> float:
     """Round-trip time in seconds, 0 to 100 ms; a bare 0 needs no unit."""
-    value = 0.0 if text.strip() == "0" else _parse(text, "RTT", _TIMES, "2ms")
-    return _within(value, 0, 0.1, "RTT", text, "0 to 100ms")
+    value = 0.0 if text.strip() == "0" else _parse_quantity(text, "RTT", _SECONDS_BY_UNIT, "2ms")
+    return _require_range(value, 0, 0.1, "RTT", text, "0 to 100ms")
 
 
-def cut(text: str) -> float:
+def parse_cut(text: str) -> float:
     """Duration of a cut of the link in seconds, 1 ms to 1 hour."""
-    value = _parse(text, "cut", _TIMES, "5s")
-    return _within(value, 1e-3, 3600, "cut", text, "1ms to 3600s")
+    value = _parse_quantity(text, "cut", _SECONDS_BY_UNIT, "5s")
+    return _require_range(value, 1e-3, 3600, "cut", text, "1ms to 3600s")
 
 
-def wait(text: str) -> float:
+def parse_wait(text: str) -> float:
     """Waiting time in seconds, 0 to 1 day."""
-    value = 0.0 if text.strip() == "0" else _parse(text, "wait", _TIMES, "60s")
-    return _within(value, 0, 86400, "wait", text, "0 to 86400s")
+    value = 0.0 if text.strip() == "0" else _parse_quantity(text, "wait", _SECONDS_BY_UNIT, "60s")
+    return _require_range(value, 0, 86400, "wait", text, "0 to 86400s")
 
 
-def rate(text: str) -> float:
+def parse_rate(text: str) -> float:
     """Bits per second, 64 kbit/s to 100 Gbit/s; ``unlimited`` is 0."""
     if text == "unlimited":
         return 0.0
-    value = _parse(text, "rate", _RATES, "1Gbit/s, or unlimited")
-    return _within(value, 64e3, 100e9, "rate", text, "64kbit/s to 100Gbit/s, or unlimited")
+    value = _parse_quantity(text, "rate", _BIT_S_BY_UNIT, "1Gbit/s, or unlimited")
+    return _require_range(value, 64e3, 100e9, "rate", text, "64kbit/s to 100Gbit/s, or unlimited")
 
 
-def size(text: str) -> int:
+def parse_bytes(text: str) -> int:
     """Bytes of a queue, 2 KiB (one frame) to 1 GiB."""
-    value = _parse(text, "queue", _SIZES, "1MiB")
-    return int(_within(value, 2**11, 2**30, "queue", text, "2KiB to 1GiB"))
+    value = _parse_quantity(text, "queue", _BYTES_BY_UNIT, "1MiB")
+    return int(_require_range(value, 2**11, 2**30, "queue", text, "2KiB to 1GiB"))
 
 
-def loss(text: str) -> float:
+def parse_loss(text: str) -> float:
     """Fraction of frames lost in one direction, 0 to 0.5."""
-    value = 0.0 if text.strip() == "0" else _parse(text, "loss", {"%": 0.01}, "0.1%")
-    return _within(value, 0, 0.5, "loss", text, "0% to 50%")
+    value = 0.0 if text.strip() == "0" else _parse_quantity(text, "loss", {"%": 0.01}, "0.1%")
+    return _require_range(value, 0, 0.5, "loss", text, "0% to 50%")
 
 
-def cpu(text: str) -> float:
+def parse_cpu(text: str) -> float:
     """Share of a processor, 0.25 to 64; more than the machine has is no limit."""
-    value = _parse(text, "cpu", {"%": 0.01}, "25%")
-    return _within(value, 0.25, 64, "cpu", text, "25% to 6400%")
+    value = _parse_quantity(text, "cpu", {"%": 0.01}, "25%")
+    return _require_range(value, 0.25, 64, "cpu", text, "25% to 6400%")
 
 
-def show_rate(bits_per_second: float) -> str:
+def describe_rate(bits_per_second: float) -> str:
     """``1 Gbit/s``; 0 is ``unlimited``."""
     if not bits_per_second:
         return "unlimited"
-    unit = max((u for u in _RATES if _RATES[u] <= bits_per_second), key=lambda u: _RATES[u])
-    return f"{bits_per_second / _RATES[unit]:g} {unit}"
+    unit = max(
+        (u for u in _BIT_S_BY_UNIT if _BIT_S_BY_UNIT[u] <= bits_per_second),
+        key=lambda u: _BIT_S_BY_UNIT[u],
+    )
+    return f"{bits_per_second / _BIT_S_BY_UNIT[unit]:g} {unit}"
 
 
-def show_size(count: int) -> str:
+def describe_bytes(count: int) -> str:
     """``64 MiB``."""
-    unit = max((u for u in _SIZES if _SIZES[u] <= max(count, 1)), key=lambda u: _SIZES[u])
-    return f"{count / _SIZES[unit]:g} {unit}"
+    unit = max(
+        (u for u in _BYTES_BY_UNIT if _BYTES_BY_UNIT[u] <= max(count, 1)),
+        key=lambda u: _BYTES_BY_UNIT[u],
+    )
+    return f"{count / _BYTES_BY_UNIT[unit]:g} {unit}"

@@ -29,7 +29,7 @@ SOCKET = "control.sock"
 STATE_VARIABLE = "ROUNDTRIP_VCLUSTER_STATE"
 
 
-def root() -> Path:
+def clusters_folder() -> Path:
     """The folder of all clusters of this user."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home).absolute() / "roundtrip" / "vcluster"
@@ -45,8 +45,11 @@ def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
     temporary_path.replace(path)
 
 
-def process_start(pid: int | str) -> str:
-    """Start time of a process in clock ticks since boot, or ``""``; it reveals a recycled pid."""
+def process_start_ticks(pid: int | str) -> str:
+    """Start time of a process in clock ticks since boot, "" if it does not run.
+
+    It distinguishes the process from a later one with the same pid.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -56,7 +59,7 @@ def process_start(pid: int | str) -> str:
 
 
 #: Maximum bytes of a unix socket's path, without the final zero.
-LONGEST_SOCKET = 107
+MAX_SOCKET_PATH_BYTES = 107
 
 
 def boot_id() -> str:
@@ -64,7 +67,7 @@ def boot_id() -> str:
 
 
 class State:
-    """The state directory of the cluster `name`; nothing is created before `prepare`."""
+    """The state directory of the cluster `name`; nothing is created before `prepare_boot`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,7 +87,7 @@ class State:
         name = name or "default"
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
             raise UserError(f"--name {name!r}: up to 32 of a-z 0-9 _ -, first a letter or digit")
-        return State(root() / name)
+        return State(clusters_folder() / name)
 
     @property
     def is_inside(self) -> bool:
@@ -111,13 +114,13 @@ class State:
     def require_short_path(self) -> None:
         """UserError for a path too long for Slurm's sockets: Slurm would hold jobs silently."""
         longest_path = self.spool / "head" / f"head_999999.{2**32 - 1}"
-        if (excess := len(os.fsencode(longest_path)) - LONGEST_SOCKET) > 0:
+        if (excess := len(os.fsencode(longest_path)) - MAX_SOCKET_PATH_BYTES) > 0:
             raise UserError(
                 f"state directory {self.path}: {excess} characters too long for Slurm's sockets: "
                 "set XDG_STATE_HOME to a shorter one, or give a shorter --name"
             )
 
-    def prepare(self, spec: Spec) -> None:
+    def prepare_boot(self, spec: Spec) -> None:
         """Make the folders and record of a new boot; remove logs and run files of the last one."""
         self.path.chmod(0o700)
         for folder in (self.run, self.log, self.spool):
@@ -132,46 +135,48 @@ class State:
     def record_world(self, **more: Any) -> None:
         """Write world.json, in the world's first process while it still sees the outer /proc."""
         pid = Path("/proc/self").readlink().name
-        record = {"pid": int(pid), "start": process_start(pid), "boot": boot_id(), **more}
+        record = {"pid": int(pid), "start": process_start_ticks(pid), "boot": boot_id(), **more}
         write_atomically(self.path / "world.json", json.dumps(record) + "\n")
 
-    def world(self) -> int | None:
+    def world_pid(self) -> int | None:
         """Pid of the world's first process, None if it has ended; call from outside."""
         try:
             record = json.loads((self.path / "world.json").read_text())
         except (OSError, ValueError):
             return None
-        is_alive = record["boot"] == boot_id() and process_start(record["pid"]) == record["start"]
+        is_alive = (
+            record["boot"] == boot_id() and process_start_ticks(record["pid"]) == record["start"]
+        )
         return int(record["pid"]) if is_alive else None
 
     def pid_file(self, node: str) -> Path:
         """The file with the pid of a node's first process, as the head sees it."""
         return self.run / "nodes" / f"{node}.pid"
 
-    def forget_boot(self) -> None:
-        """Remove the files that belong to one boot only."""
+    def remove_boot_files(self) -> None:
+        """Remove sockets, pids, spool and world.json, which belong to one boot only."""
         shutil.rmtree(self.run, ignore_errors=True)
         shutil.rmtree(self.spool, ignore_errors=True)
         (self.path / "world.json").unlink(missing_ok=True)
 
-    def ask(self, request: dict[str, Any], patience: float = 60.0) -> dict[str, Any]:
+    def send_request(self, request: dict[str, Any], timeout_s: float = 60.0) -> dict[str, Any]:
         """The world's answer to `request`; VclusterError or UserError if the world refuses it."""
         try:
             folder = os.open(self.run, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError:
-            raise self.not_up() from None
+            raise self.not_up_error() from None
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as world:
-                world.settimeout(patience)
+                world.settimeout(timeout_s)
                 # a socket's path may have 107 bytes only, a state directory's more
                 world.connect(f"/proc/self/fd/{folder}/{SOCKET}")
                 world.sendall(json.dumps(request).encode() + b"\n")
                 with world.makefile("rb") as lines:
                     line = lines.readline()
         except (FileNotFoundError, ConnectionRefusedError):
-            raise self.not_up() from None
+            raise self.not_up_error() from None
         except TimeoutError:
-            raise VclusterError(f"cluster {self.name} did not answer in {patience:g} s") from None
+            raise VclusterError(f"cluster {self.name} did not answer in {timeout_s:g} s") from None
         except OSError as error:
             raise VclusterError(f"cluster {self.name}: {error.strerror}") from error
         finally:
@@ -184,6 +189,6 @@ class State:
             raise kind(answer["error"])
         return answer
 
-    def not_up(self) -> UserError:
+    def not_up_error(self) -> UserError:
         name = "" if self.name == "default" else f" --name {self.name}"
         return UserError(f"cluster {self.name} is not up: vcluster{name} up")

@@ -14,7 +14,7 @@ from pathlib import Path
 from vclusterlib import UserError, VclusterError, state
 from vclusterlib.spec import Spec
 
-SLURM = {
+SLURM_PACKAGES = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
     "srun": "slurm-client",
@@ -22,7 +22,7 @@ SLURM = {
     "scontrol": "slurm-client",
     "munged": "munge",
 }
-BASE = {
+BASE_PACKAGES = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
@@ -31,20 +31,20 @@ BASE = {
     "ethtool": "ethtool",
     "ping": "iputils-ping",
 }
-ACCOUNTING = {
+ACCOUNTING_PACKAGES = {
     "slurmdbd": "slurmdbd",
     "sacctmgr": "slurm-client",
     "mariadbd": "mariadb-server",
     "mariadb-install-db": "mariadb-server",
 }
-BUILD = {"cmake": "cmake", "ninja": "ninja-build", "g++": "g++"}
+BUILD_PACKAGES = {"cmake": "cmake", "ninja": "ninja-build", "g++": "g++"}
 
 #: The C++ programs of ``testbed/link``.
-SOURCES = Path(__file__).resolve().parent.parent / "link"
-LINK = "roundtrip-link"
-SHIM = "libsetgroups_shim.so"
+LINK_SOURCES = Path(__file__).resolve().parent.parent / "link"
+LINK_PROGRAM = "roundtrip-link"
+SETGROUPS_SHIM = "libsetgroups_shim.so"
 
-NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--fork")
+NAMESPACE_OPTIONS = ("--mount", "--uts", "--ipc", "--net", "--pid", "--fork")
 
 
 def search_path() -> str:
@@ -53,7 +53,7 @@ def search_path() -> str:
     return ":".join([*folders, *(f for f in ("/usr/sbin", "/sbin") if f not in folders)])
 
 
-def require(programs: dict[str, str]) -> None:
+def require_programs(programs: dict[str, str]) -> None:
     """UserError naming every missing program and the packages to install."""
     missing_programs = [name for name in programs if not shutil.which(name, path=search_path())]
     if missing_programs:
@@ -61,18 +61,20 @@ def require(programs: dict[str, str]) -> None:
         raise UserError(f"not installed: {', '.join(missing_programs)}: apt-get install {packages}")
 
 
-def require_for(spec: Spec) -> None:
-    require({**BASE, **SLURM, **(ACCOUNTING if spec.accounting else {})})
+def require_programs_for(spec: Spec) -> None:
+    require_programs(
+        {**BASE_PACKAGES, **SLURM_PACKAGES, **(ACCOUNTING_PACKAGES if spec.accounting else {})}
+    )
 
 
-def user_namespace(rootless: bool) -> list[str]:
+def user_namespace_options(rootless: bool) -> list[str]:
     """Options of unshare that add a user namespace, if `rootless`."""
     return ["--user", "--map-root-user"] if rootless else []
 
 
 def require_namespaces(rootless: bool) -> None:
     """UserError if this user may not make the namespaces we need."""
-    command = ["unshare", *user_namespace(rootless), *NAMESPACES, "--mount-proc"]
+    command = ["unshare", *user_namespace_options(rootless), *NAMESPACE_OPTIONS, "--mount-proc"]
     command += ["ip", "link", "set", "lo", "up"]
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
@@ -89,7 +91,7 @@ def require_namespaces(rootless: bool) -> None:
 def has_netem(rootless: bool) -> bool:
     """Whether this kernel has the netem queue, by a trial on the loopback of a new namespace."""
     probe = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
-    command = ["unshare", *user_namespace(rootless), "--net", *probe]
+    command = ["unshare", *user_namespace_options(rootless), "--net", *probe]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
@@ -100,21 +102,21 @@ def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def key() -> str:
-    """A hash of all source files and of the compiler."""
+def sources_digest() -> str:
+    """The digest of all source files and of the compiler, 16 hex digits."""
     digest = hashlib.sha256()
-    for path in sorted([SOURCES / "CMakeLists.txt", *SOURCES.glob("src/*")]):
-        digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
+    for path in sorted([LINK_SOURCES / "CMakeLists.txt", *LINK_SOURCES.glob("src/*")]):
+        digest.update(f"{path.relative_to(LINK_SOURCES)}\0".encode() + path.read_bytes() + b"\0")
     compiler = subprocess.run(["g++", "-v"], capture_output=True, check=True).stderr
     return hashlib.sha256(digest.digest() + compiler).hexdigest()[:16]
 
 
-def programs() -> Path:
-    """The folder with the link and the shim, which are built unless they are cached."""
-    require(BUILD)
-    content = key()
+def build_programs() -> Path:
+    """Build the link and the shim unless they are cached; return their folder."""
+    require_programs(BUILD_PACKAGES)
+    content = sources_digest()
     # the state directory in case that the checkout is read-only
-    caches = (SOURCES.parent.parent / "build" / "testbed", state.root() / ".build")
+    caches = (LINK_SOURCES.parent.parent / "build" / "testbed", state.clusters_folder() / ".build")
     folders = [cache / content for cache in caches]
     folder = next((path for path in folders if path.is_dir()), None)
     if folder is None:
@@ -132,9 +134,9 @@ def _build(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as scratch:
         tree, target = Path(scratch, "tree"), Path(scratch, "kept")
         target.mkdir(mode=0o755)
-        _run(["cmake", "-S", str(SOURCES), "-B", str(tree), "-G", "Ninja"])
-        _run(["cmake", "--build", str(tree), "-j", "2", "--target", LINK, "setgroups_shim"])
-        for name in (LINK, SHIM):
+        _run(["cmake", "-S", str(LINK_SOURCES), "-B", str(tree), "-G", "Ninja"])
+        _run(["cmake", "--build", str(tree), "-j", "2", "--target", LINK_PROGRAM, "setgroups_shim"])
+        for name in (LINK_PROGRAM, SETGROUPS_SHIM):
             shutil.copy2(tree / name, target / name)
         target.rename(folder)
 

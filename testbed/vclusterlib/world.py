@@ -24,13 +24,13 @@ from vclusterlib import VclusterError, cgroup, namespaces, network, slurmconf
 from vclusterlib.boot import Nodes, is_working, node_states
 from vclusterlib.control import Control
 from vclusterlib.daemons import Daemons
-from vclusterlib.faults import Faults
+from vclusterlib.faults import NodeFaults
 from vclusterlib.link import Link, NetemLink, UserspaceLink
-from vclusterlib.slurmconf import SERVICE
+from vclusterlib.slurmconf import SERVICE_NODE
 from vclusterlib.spec import Spec
 from vclusterlib.state import SOCKET, State
 
-_MUNGE = Path("/run/munge/munge.socket.2")
+_MUNGE_SOCKET = Path("/run/munge/munge.socket.2")
 _SLURMCTLD_PORT = 6817
 
 
@@ -56,39 +56,41 @@ class World:
     def boot(self) -> Control:
         """Boot the cluster; VclusterError or OSError names the part that failed."""
         spec, daemons = self._spec, self._daemons
-        with self._timed("files"):
+        with self._timed_part("files"):
             self._become_head()
-        daemons.start("munged", self._munged())
-        with self._timed("network"):
-            network.build(spec, self._engine)
+        daemons.start("munged", self._munged_command())
+        with self._timed_part("network"):
+            network.build_network(spec, self._engine)
         link = self._start_link()
-        cgroup.join(self._cgroup)  # not the link: most cgroups do not allow it SCHED_FIFO
+        cgroup.join_group(self._cgroup)  # not the link: most cgroups do not allow it SCHED_FIFO
         nodes = Nodes(self._state, spec, daemons, self._visible_folders)
         nodes.fork()
-        with self._timed("munge"):
-            daemons.await_ready("munged", _MUNGE.is_socket, 10)
+        with self._timed_part("munge"):
+            daemons.await_ready("munged", _MUNGE_SOCKET.is_socket, 10)
         if spec.accounting:
-            with self._timed("accounting"):
+            with self._timed_part("accounting"):
                 slurmconf.start_accounting(daemons, self._state)
-        with self._timed("slurmctld"):
+        with self._timed_part("slurmctld"):
             daemons.start("slurmctld", ["slurmctld", "-D"])
             daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
-        with self._timed("nodes"):
-            (self._state.spool / SERVICE).mkdir(exist_ok=True)
-            daemons.start("slurmd", ["slurmd", "-D", "-N", SERVICE])
+        with self._timed_part("nodes"):
+            (self._state.spool / SERVICE_NODE).mkdir(exist_ok=True)
+            daemons.start("slurmd", ["slurmd", "-D", "-N", SERVICE_NODE])
             nodes.open_gate()
             nodes.await_idle()
-            daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
+            daemons.await_ready(
+                "slurmd", self._service_node_works, 30, f"slurmd-{SERVICE_NODE}.log"
+            )
         (self._state.run / "booted").touch()
-        faults = Faults(self._state, spec, daemons, self._program)
+        faults = NodeFaults(self._state, spec, daemons, self._program)
         control = Control(self._state, link, nodes, faults)
-        with self._timed("self-test"):
-            control.apply({})
+        with self._timed_part("self-test"):
+            control.set_link({})
         self._scheduler = link.statistics(reset=False)["scheduler"]
         return control
 
-    def report(self) -> dict[str, Any]:
-        """Seconds that each part of the boot took, and how the link is scheduled."""
+    def boot_report(self) -> dict[str, Any]:
+        """`times`, s, of each part of the boot, and `scheduler`, that of the link's process."""
         times = {name: round(seconds, 3) for name, seconds in self._times.items()}
         return {"times": times, "scheduler": self._scheduler}
 
@@ -112,7 +114,7 @@ class World:
                     if key.fileobj is listener:
                         connection, _ = listener.accept()
                         with connection:
-                            control.serve(connection)
+                            control.answer_connection(connection)
                     else:
                         os.read(wake_read, 4096)
 
@@ -124,14 +126,14 @@ class World:
         namespaces.mount_sysfs()
         for folder in ("munge", "slurm", "mysqld", "lock"):
             Path("/run", folder).mkdir()
-        first_job = slurmconf.first_job(state) if spec.accounting else 1
-        slurmconf.write(spec, state, first_job)
+        first_job = slurmconf.next_first_job(state) if spec.accounting else 1
+        slurmconf.write_files(spec, state, first_job)
         for name in ("hosts", "slurm", "munge"):
             namespaces.bind(state.etc / name, f"/etc/{name}")
         socket.sethostname("head")
         os.chdir(state.run)
 
-    def _munged(self) -> list[str]:
+    def _munged_command(self) -> list[str]:
         """The munged command for head and nodes; --force lets the files belong to any user."""
         options = {
             "key-file": "/etc/munge/munge.key",
@@ -156,31 +158,31 @@ class World:
         with socket.socket() as probe:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
 
-    def _service_works(self) -> bool:
-        return is_working(node_states().get(SERVICE, ""))
+    def _service_node_works(self) -> bool:
+        return is_working(node_states().get(SERVICE_NODE, ""))
 
     @contextlib.contextmanager
-    def _timed(self, part: str) -> Iterator[None]:
+    def _timed_part(self, part: str) -> Iterator[None]:
         start = time.monotonic()
         yield
         self._times[part] = time.monotonic() - start
 
 
-def _end(_signal: int, _frame: FrameType | None) -> None:
+def _handle_sigterm(_signal: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Terminated
 
 
-def _tell(pipe: int, word: str, content: object) -> None:
+def _write_report(pipe: int, word: str, content: object) -> None:
     os.write(pipe, f"{word} {json.dumps(content)}\n".encode())
 
 
 def main(arguments: list[str]) -> int:
-    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is a JSON object, see launch."""
+    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is the JSON object for `World`."""
     report, accept = int(arguments[1]), int(arguments[2])
     os.set_inheritable(report, False)
     os.set_inheritable(accept, False)
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _handle_sigterm)
     setup = json.loads(arguments[3])
     state = State(Path(arguments[0]))
     state.record_world()
@@ -191,7 +193,7 @@ def main(arguments: list[str]) -> int:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(SOCKET)
         listener.listen(64)
-        _tell(report, "ready", world.report())
+        _write_report(report, "ready", world.boot_report())
         if os.read(accept, 1) != b"y":
             return 1
         world.serve(control, listener)
@@ -199,7 +201,7 @@ def main(arguments: list[str]) -> int:
         print(f"world: {error}", file=sys.stderr, flush=True)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with contextlib.suppress(OSError):
-            _tell(report, "failed", str(error))
+            _write_report(report, "failed", str(error))
         return 1
     except Terminated:
         return 0

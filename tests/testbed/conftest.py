@@ -46,7 +46,7 @@ class Vcluster(Virtual):
         assert until.exists(), process.communicate(timeout=1)
         return process
 
-    def world(self) -> int:
+    def world_pid(self) -> int:
         """Pid of the first process."""
         return int(json.loads((self.state / "world.json").read_text())["pid"])
 
@@ -70,7 +70,9 @@ def vcluster() -> Callable[..., Vcluster]:
 def home() -> Iterator[Path]:
     """State home below /tmp; skips, naming what is missing, where no cluster can run."""
     try:
-        tools.require({**tools.BASE, **tools.SLURM, **tools.BUILD})
+        tools.require_programs(
+            {**tools.BASE_PACKAGES, **tools.SLURM_PACKAGES, **tools.BUILD_PACKAGES}
+        )
         tools.require_namespaces(rootless=os.geteuid() != 0)
     except VclusterError as error:
         pytest.skip(str(error))

@@ -23,9 +23,9 @@ def test_status_shows_nodes_partitions_and_link(cluster):
 
 
 def test_up_again_changes_nothing(cluster):
-    world = cluster.world()
+    world = cluster.world_pid()
     assert "is up already" in cluster.ok("up")
-    assert cluster.world() == world
+    assert cluster.world_pid() == world
     process = cluster.run("up", "--nodes", "1+1")
     assert process.returncode == 2
     assert "run `down` first" in process.stderr

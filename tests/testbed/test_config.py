@@ -12,7 +12,7 @@ SMALL = Spec(nodes_a=2, nodes_b=1)
 
 
 def test_slurm_conf_has_the_four_partitions(tmp_path):
-    text = slurmconf.slurm(SMALL, State(tmp_path / "x"))
+    text = slurmconf.slurm_conf(SMALL, State(tmp_path / "x"))
     assert "PartitionName=clusterA Nodes=a[1-2] " in text
     assert "PartitionName=clusterB Nodes=b[1-1] " in text
     assert "PartitionName=grid Nodes=a[1-2],b[1-1] " in text
@@ -23,7 +23,7 @@ def test_slurm_conf_has_the_four_partitions(tmp_path):
 
 
 def test_accounting_numbers_the_jobs_of_each_boot_apart(tmp_path):
-    text = slurmconf.slurm(Spec(accounting=True), State(tmp_path / "x"), first_job=200001)
+    text = slurmconf.slurm_conf(Spec(accounting=True), State(tmp_path / "x"), first_job=200001)
     assert "AccountingStorageType=accounting_storage/slurmdbd" in text
     assert "FirstJobId=200001" in text
 
@@ -31,10 +31,10 @@ def test_accounting_numbers_the_jobs_of_each_boot_apart(tmp_path):
 def test_keys_are_for_their_owner_only_and_stay_the_same(tmp_path):
     state = State(tmp_path / "x")
     spec = Spec(accounting=True)
-    slurmconf.write(spec, state)
+    slurmconf.write_files(spec, state)
     key = state.etc / "munge" / "munge.key"
     key_bytes = key.read_bytes()
-    slurmconf.write(spec, state)
+    slurmconf.write_files(spec, state)
     assert key.read_bytes() == key_bytes
     assert len(key_bytes) == 128
     assert key.stat().st_mode & 0o777 == 0o400
@@ -43,8 +43,8 @@ def test_keys_are_for_their_owner_only_and_stay_the_same(tmp_path):
 
 
 def test_hosts_name_the_fabric_even_where_slurm_does_not_use_it():
-    assert "10.78.2.1 b1 b1-f\n" in slurmconf.hosts(SMALL)
-    hosts = slurmconf.hosts(Spec(nodes_a=1, nodes_b=1, fabric="hub"))
+    assert "10.78.2.1 b1 b1-f\n" in slurmconf.hosts_file(SMALL)
+    hosts = slurmconf.hosts_file(Spec(nodes_a=1, nodes_b=1, fabric="hub"))
     assert "10.77.2.1 b1\n10.78.2.1 b1-f\n" in hosts
 
 
@@ -99,8 +99,8 @@ def test_files_are_laid_over_those_of_slurm(tmp_path):
         "PartitionName=urgent Nodes=a1 PriorityTier=10\n"
     )
     (folder / "topology.conf").write_text("SwitchName=s1 Nodes=a[1-2],b1\n")
-    slurmconf.take_overlay(str(folder), state)
-    slurmconf.write(SMALL, state)
+    slurmconf.copy_overlay(str(folder), state)
+    slurmconf.write_files(SMALL, state)
     text = (state.etc / "slurm" / "slurm.conf").read_text()
     assert "\nTopologyPlugin=topology/tree\n" in text
     assert "topology/none" not in text
@@ -111,9 +111,9 @@ def test_files_are_laid_over_those_of_slurm(tmp_path):
     assert "PartitionName=grid Nodes=a[1-2],b[1-1] MaxTime=120 State=UP Default=YES" in text
     assert text.endswith("PartitionName=urgent Nodes=a1 PriorityTier=10\n")
     assert (state.etc / "slurm" / "topology.conf").read_text().startswith("SwitchName=s1")
-    slurmconf.take_overlay("", state)
-    slurmconf.write(SMALL, state)
+    slurmconf.copy_overlay("", state)
+    slurmconf.write_files(SMALL, state)
     assert not (state.etc / "slurm" / "topology.conf").exists()
     assert "urgent" not in (state.etc / "slurm" / "slurm.conf").read_text()
     with pytest.raises(UserError, match=r"there is no \*\.conf in it"):
-        slurmconf.take_overlay(str(tmp_path), state)
+        slurmconf.copy_overlay(str(tmp_path), state)

@@ -13,7 +13,7 @@ def state(tmp_path, monkeypatch):
     monkeypatch.delenv(STATE_VARIABLE, raising=False)
     cluster_state = State(tmp_path / "one")
     with cluster_state.locked():
-        cluster_state.prepare(Spec())
+        cluster_state.prepare_boot(Spec())
     cluster_state.record_world()  # this process: it lives
     return cluster_state
 
@@ -24,7 +24,7 @@ def ended(monkeypatch):
     calls = []
     monkeypatch.setattr(lifecycle, "destroy", lambda state: calls.append("destroy"))
     monkeypatch.setattr(lifecycle, "_boot", lambda state, spec: calls.append("boot") or "booted")
-    for name in ("require_for", "require_namespaces"):
+    for name in ("require_programs_for", "require_namespaces"):
         monkeypatch.setattr(lifecycle.tools, name, lambda *_: None)
     return calls
 
@@ -33,7 +33,7 @@ def answers(monkeypatch, node_state, slurmd=True, **daemons):
     """Let the world answer with one node."""
     node = {"name": "a1", "state": node_state, "slurmd": slurmd}
     status = {"daemons": {"slurmctld": True, **daemons}, "nodes": [node]}
-    monkeypatch.setattr(State, "ask", lambda *_: status)
+    monkeypatch.setattr(State, "send_request", lambda *_: status)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def answers(monkeypatch, node_state, slurmd=True, **daemons):
 )
 def test_a_node_that_slurm_uses_or_plans_to_use_is_up(state, monkeypatch, ended, node_state):
     answers(monkeypatch, node_state)
-    assert lifecycle.examine(state)["state"] == "up"
+    assert lifecycle.examine_health(state)["state"] == "up"
     assert lifecycle.up(state, Spec(), set()) == "cluster one is up already"
     assert ended == []
 
@@ -53,7 +53,7 @@ def test_a_node_that_slurm_uses_or_plans_to_use_is_up(state, monkeypatch, ended,
 @pytest.mark.parametrize("node_state", ["drained", "idle*", "down", "unknown"])
 def test_up_ends_no_cluster_whose_processes_live(state, monkeypatch, ended, node_state):
     answers(monkeypatch, node_state)
-    assert lifecycle.examine(state)["state"] == "doubtful"
+    assert lifecycle.examine_health(state)["state"] == "doubtful"
     with pytest.raises(VclusterError, match=f"a1 is {node_state}".replace("*", r"\*")):
         lifecycle.up(state, Spec(), set())
     assert ended == []
@@ -63,8 +63,8 @@ def test_up_ends_no_cluster_for_a_late_answer(state, monkeypatch, ended):
     def be_late(*_):
         raise VclusterError("cluster one did not answer in 15 s")
 
-    monkeypatch.setattr(State, "ask", be_late)
-    assert lifecycle.examine(state)["state"] == "doubtful"
+    monkeypatch.setattr(State, "send_request", be_late)
+    assert lifecycle.examine_health(state)["state"] == "doubtful"
     with pytest.raises(VclusterError, match="did not answer in 15 s: wait, or run `down` first"):
         lifecycle.up(state, Spec(), set())
     assert ended == []
@@ -75,7 +75,7 @@ def test_up_ends_no_cluster_for_a_late_answer(state, monkeypatch, ended):
 )
 def test_up_boots_anew_what_is_half_dead(state, monkeypatch, ended, capsys, dead, name):
     answers(monkeypatch, "unknown", **dead)
-    assert lifecycle.examine(state)["why"] == f"not running: {name}"
+    assert lifecycle.examine_health(state)["why"] == f"not running: {name}"
     assert lifecycle.up(state, Spec(), set()) == "booted"
     assert ended == ["destroy", "boot"]
     assert "starting anew" in capsys.readouterr().err

@@ -22,7 +22,7 @@ NOBODY = 65534
 @pytest.fixture(scope="module")
 def accounted(home, vcluster):
     try:
-        tools.require(tools.ACCOUNTING)
+        tools.require_programs(tools.ACCOUNTING_PACKAGES)
     except UserError as error:
         pytest.skip(str(error))
     cluster = vcluster(home, "accounted")

@@ -65,7 +65,7 @@ def test_down_leaves_nothing(single):
     assert process.returncode == 0, process.stderr
     single.ok("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
     single.ok("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
-    pids = descendants(single.world())
+    pids = descendants(single.world_pid())
     spaces = namespaces(pids) - namespaces([os.getpid()])
     assert len(spaces) >= 5 * 3  # five kinds, of the head and of two nodes
     output = single.ok("down")
@@ -96,8 +96,8 @@ def start_up(cluster):
 
 def test_up_works_after_the_world_was_killed_while_booting(single):
     process = start_up(single)
-    spaces = namespaces(descendants(single.world())) - namespaces([os.getpid()])
-    os.kill(single.world(), signal.SIGKILL)
+    spaces = namespaces(descendants(single.world_pid())) - namespaces([os.getpid()])
+    os.kill(single.world_pid(), signal.SIGKILL)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 1
     assert "died while booting" in error
@@ -108,18 +108,18 @@ def test_up_works_after_the_world_was_killed_while_booting(single):
 
 def test_up_works_after_up_itself_was_killed(single):
     process = start_up(single)
-    world = single.world()
+    world = single.world_pid()
     spaces = namespaces(descendants(world)) - namespaces([os.getpid()])
     process.kill()
     process.communicate(timeout=30)
     wait_gone(spaces)  # nobody accepted the world, so it ended
     single.ok("up", "--nodes", "1+1")
-    assert single.world() != world
+    assert single.world_pid() != world
 
 
 def test_ctrl_c_while_booting_leaves_nothing(single):
     process = start_up(single)
-    spaces = namespaces(descendants(single.world())) - namespaces([os.getpid()])
+    spaces = namespaces(descendants(single.world_pid())) - namespaces([os.getpid()])
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 130
@@ -131,7 +131,7 @@ def test_ctrl_c_while_booting_leaves_nothing(single):
 def test_up_mends_a_cluster_that_is_half_dead(single, victim):
     single.ok("up", "--nodes", "1+1")
     if victim == "the world":
-        os.kill(single.world(), signal.SIGKILL)
+        os.kill(single.world_pid(), signal.SIGKILL)
     else:
         single.ok("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
     assert await_true(lambda: single.status()["state"] != "up", 10)

@@ -17,16 +17,16 @@ def applied(monkeypatch):
     calls = []
     for name in ("segment_in_software", "run_batch"):
         monkeypatch.setattr(network, name, lambda *words, name=name: calls.append((name, *words)))
-    monkeypatch.setattr(cgroup, "limit", lambda *words: calls.append(("limit", words[3])))
+    monkeypatch.setattr(cgroup, "limit_node", lambda *words: calls.append(("limit", words[3])))
     cable = SimpleNamespace(apply=calls.append)
-    monkeypatch.setattr(faults.Faults, "_insert", lambda self, node: cable)
-    monkeypatch.setattr(faults.Faults, "_processes", lambda self, name: [])
+    monkeypatch.setattr(faults.NodeFaults, "_insert_link", lambda self, node: cable)
+    monkeypatch.setattr(faults.NodeFaults, "_node_pids", lambda self, name: [])
     return calls
 
 
 def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(applied):
     daemons = SimpleNamespace(stop=lambda *words: applied.append(("stop", words[0])))
-    node_faults = faults.Faults(None, Spec(*parse_nodes("2+2")), daemons, "link")
+    node_faults = faults.NodeFaults(None, Spec(*parse_nodes("2+2")), daemons, "link")
     node_faults.change("a2", {"latency": 1e-3}, clear=False)
     node_faults.change("a2", {"loss": 0.2}, clear=False)
     links = [call for call in applied if isinstance(call, LinkSettings)]
@@ -52,11 +52,11 @@ def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(applied):
 def test_only_up_and_a_lease_end_a_cut(monkeypatch, changes, fresh, words):
     sent = []
     monkeypatch.setattr(network, "segment_in_software", lambda *_: None)
-    monkeypatch.setattr(UserspaceLink, "_ask", lambda self, command: sent.append(command))
+    monkeypatch.setattr(UserspaceLink, "_send_command", lambda self, command: sent.append(command))
     link = object.__new__(UserspaceLink)
     link._senders, link._in_packets = (), False
     state = SimpleNamespace(spec=Spec)
-    Control(state, link, None, None).apply(changes, test=False, fresh=fresh)
+    Control(state, link, None, None).set_link(changes, test=False, fresh=fresh)
     assert set(sent[-1].split()) & {"up", "down"} == words
 
 

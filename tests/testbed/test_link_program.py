@@ -17,14 +17,14 @@ TREE = CHECKOUT / "build" / "testbed" / "tests"
 @pytest.fixture(scope="module")
 def tree():
     try:
-        tools.require(tools.BUILD)
+        tools.require_programs(tools.BUILD_PACKAGES)
     except UserError as error:
         pytest.skip(str(error))
     if not Path("/usr/include/gtest/gtest.h").exists():
         pytest.skip("no GoogleTest: apt-get install libgtest-dev")
     options = ["-G", "Ninja", "-D", "BUILD_TESTING=ON", "-D", "CMAKE_BUILD_TYPE=Debug"]
     for command in (
-        ["cmake", "-S", str(tools.SOURCES), "-B", str(TREE), *options],
+        ["cmake", "-S", str(tools.LINK_SOURCES), "-B", str(TREE), *options],
         ["cmake", "--build", str(TREE), "-j", "2", "--target", "link_tests"],
     ):
         process = subprocess.run(command, capture_output=True, text=True)
@@ -47,7 +47,7 @@ def test_googletests_pass(tree):
     ],
 )
 def test_bad_options_are_one_line(tree, arguments, status, reason):
-    command = ["unshare", "-rn", str(tools.programs() / tools.LINK), *arguments]
+    command = ["unshare", "-rn", str(tools.build_programs() / tools.LINK_PROGRAM), *arguments]
     process = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in process.stderr:
         pytest.skip(f"no user namespace to try in: {process.stderr.strip()}")
@@ -57,5 +57,5 @@ def test_bad_options_are_one_line(tree, arguments, status, reason):
 
 
 def test_an_unchanged_source_is_built_once(tree):
-    assert tools.programs() == tools.programs()
-    assert (tools.programs() / tools.LINK).stat().st_mode & 0o111
+    assert tools.build_programs() == tools.build_programs()
+    assert (tools.build_programs() / tools.LINK_PROGRAM).stat().st_mode & 0o111

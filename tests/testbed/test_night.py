@@ -17,7 +17,7 @@ from roundtrip.measure.pseudonyms import Pseudonyms
 
 def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
     file = tmp_path / "pairs.toml"
-    file.write_text(night.CAMPAIGN.format(**vars(night.parse_arguments([]))))
+    file.write_text(night.CAMPAIGN_TEMPLATE.format(**vars(night.parse_arguments([]))))
     campaign = campaign_file.load_campaign(file)
     assert campaign.is_round_robin
     assert campaign.rounds_a_night == 4
@@ -25,19 +25,19 @@ def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
 
 
 def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
-    assert night.pseudonym("a5") == Pseudonyms(["a5"], night.KEY).pseudonym("a5")
+    assert night.pseudonym("a5") == Pseudonyms(["a5"], night.SITE_KEY).pseudonym("a5")
 
 
 def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
-    cases = night.choose_cases(names)
-    assert [(case.faulty, case.control) for case in cases] == [
+    trials = night.choose_trials(names)
+    assert [(trial.faulty, trial.control) for trial in trials] == [
         *(("a2", "a3"), ("a4", "a5"), ("a6", "a7"), ("b2", "b3"), ("b4", "b5"), ("b6", "b7"))
     ]
-    parsers = {"--latency": spec.rtt, "--loss": spec.loss, "--cpu": spec.cpu}
+    parsers = {"--latency": spec.parse_rtt, "--loss": spec.parse_loss, "--cpu": spec.parse_cpu}
     for fault in night.FAULTS:
         keys = [key for key in fault.options if key in parsers]
-        assert keys == [key for key in fault.control if key in parsers]
+        assert keys == [key for key in fault.control_options if key in parsers]
         assert [bool(fault.options), fault.crashes, bool(fault.variables)].count(True) == 1
         assert bool(fault.variables) == bool(fault.control_variables)
         assert fault.variables != fault.control_variables or not fault.variables
@@ -45,7 +45,7 @@ def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> No
             assert parsers[key](value) > 0
     controls = [
         parsers[key](value)
-        for key, value in (fault.control for fault in night.FAULTS if fault.control)
+        for key, value in (fault.control_options for fault in night.FAULTS if fault.control_options)
     ]
     assert controls == [0, 0, 64]
 
@@ -68,17 +68,17 @@ def test_what_is_named_is_read_from_the_answer_in_json() -> None:
 
 
 def test_the_table_has_patients_and_controls() -> None:
-    cases = [night.Case(night.FAULTS[0], "a2", "a3")]
-    assert night.table(cases, {"a2": "latency"}) == [
+    trials = [night.FaultTrial(night.FAULTS[0], "a2", "a3")]
+    assert night.render_table(trials, {"a2": "latency"}) == [
         "fault      node  named as  control  named as",
         "slow link  a2    latency   a3       not named",
     ]
 
 
 def test_a_row_says_who_is_missing_and_who_is_there_falsely() -> None:
-    row = night.row("sick", 2, "8 of 8", {"a1", "b2"}, {"a1", "b9"})
+    row = night.render_night("sick", 2, "8 of 8", {"a1", "b2"}, {"a1", "b9"})
     assert row.endswith("named: a1, b2; not named: b9; falsely: b2")
-    assert night.row("quiet", 1, "8 of 8", set(), set()).endswith("8 of 8  named: none")
+    assert night.render_night("quiet", 1, "8 of 8", set(), set()).endswith("8 of 8  named: none")
 
 
 @pytest.mark.parametrize("nodes", ["3", "0+4", "9+10"])
@@ -113,10 +113,13 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
         yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crash_processes=watch)
 
     nights = {"quiet": iter(quiet_nights), "sick": iter(sick_nights)}
-    monkeypatch.setattr(night, "boot", booted)
+    monkeypatch.setattr(night, "booted_cluster", booted)
     answers = lambda cluster, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
     monkeypatch.setattr(night, "measure_night", answers)
-    cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[3], "b2", "b3")]
-    monkeypatch.setattr(night, "choose_cases", lambda names: cases)
+    trials = [
+        night.FaultTrial(night.FAULTS[0], "a2", "a3"),
+        night.FaultTrial(night.FAULTS[3], "b2", "b3"),
+    ]
+    monkeypatch.setattr(night, "choose_trials", lambda names: trials)
     options = ["--nodes", "2+2", "--quiet", str(len(quiet_nights)), "--sick", str(len(sick_nights))]
     assert night.main(options) == status

@@ -17,7 +17,7 @@ def test_slurm_has_a_network_of_its_own_beside_a_hub_only():
     for fabric, network in (("wan", "10.78"), ("hub", "10.77")):
         spec = Spec(nodes_a=1, nodes_b=1, fabric=fabric)
         assert spec.head_address == f"{network}.0.1"
-        assert spec.address(spec.nodes[1]) == f"{network}.2.1"
+        assert spec.slurm_address(spec.nodes[1]) == f"{network}.2.1"
 
 
 def test_survives_json():
@@ -52,18 +52,18 @@ def test_reads_node_counts():
 @pytest.mark.parametrize(
     ("parse", "text", "value"),
     [
-        (spec.rtt, "2ms", 0.002),
-        (spec.rtt, "500us", 0.0005),
-        (spec.rtt, "0.1s", 0.1),
-        (spec.rtt, "0", 0),
-        (spec.rate, "1Gbit/s", 1e9),
-        (spec.rate, "10 Mbit/s", 1e7),
-        (spec.rate, "unlimited", 0),
-        (spec.size, "1MiB", 2**20),
-        (spec.size, "2048B", 2048),
-        (spec.loss, "0.1%", 0.001),
-        (spec.loss, "0", 0),
-        (spec.cut, "5s", 5),
+        (spec.parse_rtt, "2ms", 0.002),
+        (spec.parse_rtt, "500us", 0.0005),
+        (spec.parse_rtt, "0.1s", 0.1),
+        (spec.parse_rtt, "0", 0),
+        (spec.parse_rate, "1Gbit/s", 1e9),
+        (spec.parse_rate, "10 Mbit/s", 1e7),
+        (spec.parse_rate, "unlimited", 0),
+        (spec.parse_bytes, "1MiB", 2**20),
+        (spec.parse_bytes, "2048B", 2048),
+        (spec.parse_loss, "0.1%", 0.001),
+        (spec.parse_loss, "0", 0),
+        (spec.parse_cut, "5s", 5),
     ],
 )
 def test_reads_quantities(parse, text, value):
@@ -73,17 +73,17 @@ def test_reads_quantities(parse, text, value):
 @pytest.mark.parametrize(
     ("parse", "text", "reason"),
     [
-        (spec.rtt, "2", "write a number and one of us, ms, s"),
-        (spec.rtt, "101ms", "0 to 100ms"),
-        (spec.rtt, "-1ms", "write a number"),
-        (spec.rtt, "nanms", "write a number"),
-        (spec.rate, "1Gb", "Gbit/s"),
-        (spec.rate, "1bit/s", "64kbit/s"),
-        (spec.size, "1MB", "MiB"),
-        (spec.size, "100B", "2KiB"),
-        (spec.loss, "0.1", "%"),
-        (spec.loss, "60%", "50%"),
-        (spec.cut, "0s", "1ms"),
+        (spec.parse_rtt, "2", "write a number and one of us, ms, s"),
+        (spec.parse_rtt, "101ms", "0 to 100ms"),
+        (spec.parse_rtt, "-1ms", "write a number"),
+        (spec.parse_rtt, "nanms", "write a number"),
+        (spec.parse_rate, "1Gb", "Gbit/s"),
+        (spec.parse_rate, "1bit/s", "64kbit/s"),
+        (spec.parse_bytes, "1MB", "MiB"),
+        (spec.parse_bytes, "100B", "2KiB"),
+        (spec.parse_loss, "0.1", "%"),
+        (spec.parse_loss, "60%", "50%"),
+        (spec.parse_cut, "0s", "1ms"),
     ],
 )
 def test_refuses_quantities(parse, text, reason):
@@ -94,7 +94,7 @@ def test_refuses_quantities(parse, text, reason):
 
 
 def test_shows_rates_and_sizes_as_people_write_them():
-    assert spec.show_rate(1e7) == "10 Mbit/s"
-    assert spec.show_rate(0) == "unlimited"
-    assert spec.show_size(64 * 2**20) == "64 MiB"
-    assert spec.show_size(1536) == "1.5 KiB"
+    assert spec.describe_rate(1e7) == "10 Mbit/s"
+    assert spec.describe_rate(0) == "unlimited"
+    assert spec.describe_bytes(64 * 2**20) == "64 MiB"
+    assert spec.describe_bytes(1536) == "1.5 KiB"

@@ -69,7 +69,7 @@ def test_a_new_boot_begins_with_clean_folders_for_the_owner_only(state):
     with state.locked():
         (state.path / "log").mkdir()
         (state.path / "log" / "old").touch()
-        state.prepare(Spec(nodes_a=1))
+        state.prepare_boot(Spec(nodes_a=1))
     assert not (state.log / "old").exists()
     assert state.path.stat().st_mode & 0o777 == 0o700
     assert state.spec() == Spec(nodes_a=1)
@@ -83,20 +83,20 @@ def test_writes_whole_files_with_their_mode(tmp_path):
 
 def test_a_world_is_known_while_it_lives_and_in_its_own_boot(state):
     state.path.mkdir(parents=True)
-    assert state.world() is None
+    assert state.world_pid() is None
     state.record_world()
     record = state.path / "world.json"
     content = json.loads(record.read_text())
-    assert state.world() == os.getpid() == content["pid"]
+    assert state.world_pid() == os.getpid() == content["pid"]
     for changes in ({"start": "0"}, {"boot": "another"}):
         record.write_text(json.dumps({**content, **changes}))
-        assert state.world() is None
+        assert state.world_pid() is None
     record.write_text("{")
-    assert state.world() is None
+    assert state.world_pid() is None
     with subprocess.Popen(["sleep", "30"]) as process:
-        start = states.process_start(process.pid)
+        start = states.process_start_ticks(process.pid)
         record.write_text(json.dumps({**content, "pid": process.pid, "start": start}))
-        assert state.world() == process.pid
+        assert state.world_pid() == process.pid
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert state.world() is None, "a zombie is no world"
+        assert state.world_pid() is None, "a zombie is no world"

@@ -64,11 +64,11 @@ def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
 def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = nights.SeriesCounts(500, 0, 0)
     monkeypatch.setattr(nights, "ProcessPoolExecutor", _Here)
-    monkeypatch.setattr(nights, "alarms", lambda _: counts)
+    monkeypatch.setattr(nights, "count_alarms", lambda _: counts)
     monkeypatch.setattr(nights, "count_detections", lambda _: counts)
     rng = np.random.default_rng(1)
     series = np.repeat([0.0, 0.3, 0.0], [200, 30, 200]) + rng.normal(0, 0.01, 430)
-    monkeypatch.setattr(real, "load", lambda _: {"somewhere": dict.fromkeys("abc", series)})
+    monkeypatch.setattr(real, "read_series", lambda _: {"somewhere": dict.fromkeys("abc", series)})
     monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
     monkeypatch.setattr(nodes, "count_false_naming_nights", lambda *_, **__: 0)
     monkeypatch.setattr(nodes, "named_nodes", lambda *_, **__: {3, 11, 20})
