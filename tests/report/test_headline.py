@@ -88,7 +88,7 @@ def launches(read: data.BundleData, monkeypatch: pytest.MonkeyPatch) -> pl.DataF
 
 def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
     """These values are the headline of NetPIPE."""
-    monkeypatch.setattr(derivation, "headline", lambda *_: values)
+    monkeypatch.setattr(derivation, "headline_speeds", lambda *_: values)
 
 
 def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(

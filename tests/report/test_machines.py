@@ -135,7 +135,7 @@ def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
         name = "latency of the night" if is_night else "latency of all nights"
         return headline(study, samples, sizes).with_columns(what=pl.lit(name))
 
-    monkeypatch.setattr(derivation, "headline", chosen)
+    monkeypatch.setattr(derivation, "headline_speeds", chosen)
     values = found(history, newest)
     assert values and all(
         value.quantity_name.startswith("latency of the night") for value in values

@@ -72,10 +72,9 @@ PanelT = TypeVar("PanelT", bound=Panel)
 class Panels(Generic[PanelT]):
     """The completed launches of a study, and its panels; intervals are over launches.
 
-    `launches`: `Data.study_launches`, with the columns `placement` (the parameter) and
-    `emulation_label`; `points` and `samples`: the rows of this study in `Data`; `run_records`:
-    the study's entries of each run.json, by launch.
-    `level`: the confidence level of the intervals, the only one that captions print.
+    `launches`: `BundleData.study_launches`, with the columns `placement` (the parameter) and
+    `emulation_label`; `points` and `samples`: the rows of this study in `BundleData`.
+    `run_records`: the study's entries of each run.json, by launch.  `level`: the confidence level of the intervals, the only one that captions print.
     """
 
     #: Columns whose values the rows of a panel share, in `launch_values` and frames made from it.
@@ -153,7 +152,7 @@ class Panels(Generic[PanelT]):
         return interval_in_row(rows.row(0, named=True), self.level) if rows.height else None
 
     def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
-        """The key of the series of a variant's value at one size, as `Cell.series`."""
+        """The key of the series of a variant's value at one size, as `Cell.series_key`."""
         return self.history_series_key(panel, size, variant=variant, **self.series_values)
 
     def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:

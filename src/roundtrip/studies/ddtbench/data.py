@@ -126,7 +126,7 @@ class DDTBenchData(Panels[Panel]):
         variant: str = DDT,
         phase: str = derived.COMMUNICATION_EPOCH,
     ) -> str:
-        """The series of one epoch of a method, as `Cell.series`."""
+        """The series of one epoch of a method, as `Cell.series_key`."""
         case = f"{app}/{panel.buffer_state}"
         return self.history_series_key(panel, size, case=case, variant=variant, phase=phase)
 
