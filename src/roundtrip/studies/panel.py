@@ -5,7 +5,7 @@ A study with one value for each launch and arm needs only this::
     panels = CasePanels(data, "barrier", "operation_time")
     for panel in panels.panels:
         interval = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
-        print(panel.title, units.interval(interval, 1e6))  # seconds to µs
+        print(panel.title, units.interval_text(interval, 1e6))  # seconds to µs
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Panels(Generic[PanelT]):
 
     `launches`: `BundleData.study_launches`, with the columns `placement` (the parameter) and
     `emulation_label`; `points` and `samples`: the rows of this study in `BundleData`.
-    `run_records`: the study's entries of each run.json, by launch.  `level`: the confidence level of the intervals, the only one that captions print.
+    `run_records`: the study's entries of each run.json, by launch.  `level`: the confidence level
+    of the intervals, the only one that captions print.
     """
 
     #: Columns whose values the rows of a panel share, in `launch_values` and frames made from it.
