@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP := site-configs/local/bootstrap
 ROUNDTRIP_TOOLCHAINS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/roundtrip/toolchains
 # The toolchains of `smoke`; a recipe asks for them once they are set up.
-TESTED = $(shell $(BIN)/python -c 'from roundtrip.sites.toolchains.spec import catalogue; print(*catalogue().smoke)')
+TESTED = $(shell $(BIN)/python -c 'from roundtrip.sites.toolchains.spec import read_catalogue; print(*read_catalogue().smoke_names)')
 CXX_FILES = $(shell git ls-files '*.cpp' '*.hpp')
 MAKEFLAGS += --no-print-directory
 export ROUNDTRIP_TOOLCHAINS

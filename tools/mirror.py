@@ -32,7 +32,7 @@ from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software
 from roundtrip.sites.programs import cached_sha256
-from roundtrip.sites.site import CheckVerdict, Finding, last_line
+from roundtrip.sites.site import Finding, FindingVerdict, last_line
 from roundtrip.sites.toolchains.spec import has_apt
 from roundtrip.sites.toolchains.store import AptClient, BuildError
 from roundtrip.tables import TextList
@@ -192,7 +192,7 @@ class Apt:
 
     def _run_apt(self, program: str, *arguments: str) -> tuple[str, Path]:
         try:
-            return self._archive.apt(program, "src", program, *arguments)
+            return self._archive.run_apt(program, "src", program, *arguments)
         except BuildError as error:
             lines = [line for line in error.output.splitlines() if line.startswith("E:")]
             raise UnavailableError(f"{error.message}: {(lines or ['failed'])[0]}") from None
@@ -221,7 +221,7 @@ class FillResult:
     """The result for one source: `verdict` as in `Finding`, `size` in bytes."""
 
     name: str
-    verdict: CheckVerdict
+    verdict: FindingVerdict
     detail: str
     size: int = 0
 

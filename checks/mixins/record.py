@@ -21,7 +21,7 @@ from .placement import OnPairs
 from .simulation import Simulation
 from .wan import LeasedLink
 
-_toolchain_catalogue = functools.cache(spec.catalogue)
+_toolchain_catalogue = functools.cache(spec.read_catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 #: Variables and commands by which a site itself replaces the libraries that a program links.
 _LIBRARY_REPLACEMENT_PATTERN = re.compile(

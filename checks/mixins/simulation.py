@@ -86,5 +86,5 @@ class Simulation(OnSimulatedHosts):
     def assert_simulation_succeeded(self):
         if self.simulated:
             stderr_text = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-            if fault := simgrid.simulation_fault(stderr_text):
+            if fault := simgrid.find_failure_line(stderr_text):
                 raise SanityError(f"SimGrid: {fault}")

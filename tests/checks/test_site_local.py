@@ -10,10 +10,10 @@ import pytest
 from roundtrip.cli import main
 from roundtrip.measure import campaign_file, matrix
 from roundtrip.sites.site import Site
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-SMOKE = catalogue().smoke
+SMOKE = read_catalogue().smoke_names
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def local(install: Callable[..., None]) -> Site:
 
 
 def test_all_toolchains_of_this_machine_are_described(local: Site) -> None:
-    names = [spec.name for spec in catalogue().select([], everything=True)]
+    names = [spec.name for spec in read_catalogue().select([], everything=True)]
     assert sorted(local.toolchains) == sorted(names)
 
 

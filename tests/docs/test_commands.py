@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.programs import CHECKOUT, lacking, variables
 
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
 GUIDES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
@@ -240,7 +240,7 @@ def test_a_command_run_by_hand_is_in_a_guide_and_says_what_it_printed() -> None:
 def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
     if "mycluster" in command:
         command = command.replace("mycluster", "local")
-    name = catalogue().smoke[0]
+    name = read_catalogue().smoke_names[0]
     if "roundtrip run" in command and (why := lacking(name)):
         pytest.skip(why)
     environment = variables(tmp_path, ROUNDTRIP_SITE="local")

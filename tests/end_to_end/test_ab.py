@@ -15,7 +15,7 @@ from support.programs import needs, variables
 
 from roundtrip import paths
 from roundtrip.measure.launches import scan
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
 BASE, NEW, ALIAS = "openmpi41-boost181", "mpich40-boost181", "openmpi41-boost174"
 SMALL = (
@@ -88,7 +88,7 @@ def test_one_toolchain_under_two_names_is_no_change(
 ) -> None:
     links = tmp_path / "toolchains"
     links.mkdir()
-    mpi = catalogue().toolchains[BASE].mpi.name
+    mpi = read_catalogue().toolchains[BASE].mpi.name
     for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
         (links / name).symlink_to((paths.toolchains() / target).resolve())
     environment["ROUNDTRIP_TOOLCHAINS"] = str(links)

@@ -16,9 +16,9 @@ from support.command import finish, start
 from support.programs import CHECKOUT, needs, variables
 
 from roundtrip.measure.launches import scan
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
-TOOLCHAIN = catalogue().smoke[0]
+TOOLCHAIN = read_catalogue().smoke_names[0]
 CAMPAIGN = f"""\
 title = "A very small campaign"
 launches = 3
@@ -114,7 +114,7 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     assert list(passed(tree(environment)).values()) == [3]
     launch = scan(tree(environment))[0]
     assert launch.run_record["ranks"] == 2
-    series = catalogue().toolchains[TOOLCHAIN].mpi.series
+    series = read_catalogue().toolchains[TOOLCHAIN].mpi.series
     assert f"Open MPI v{series}" in launch.run_record["mpi"]["library"]
     bundle = page.parent / "bundle"
     verification = finish(start(environment, "report", page.parent, "--verify"))

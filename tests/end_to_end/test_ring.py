@@ -16,7 +16,7 @@ from support import programs
 from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
 
 from roundtrip.sites.render import debian_pvm_features
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.studies.ring import derived as ring
 
 HUB_MBIT_S = 10
@@ -26,7 +26,7 @@ SOME_LAPS_S = 3
 #: The ring's promise: so soon after one rank all others have ended.
 END_OF_ALL_S = 5
 #: In one machine.
-TOOLCHAIN = catalogue().smoke[0]
+TOOLCHAIN = read_catalogue().smoke_names[0]
 VARIANTS = {"region", "mpi", *debian_pvm_features()}
 PROCESSORS = 2
 WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}

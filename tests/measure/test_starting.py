@@ -17,14 +17,14 @@ from roundtrip.errors import UserError
 from roundtrip.measure import campaign_file, matrix, session
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.sites.site import Case, Site
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 #: Take tenths of a second to load, each; a command loads those it needs when it needs them.
 HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
-TOOLCHAIN = catalogue().smoke[0]
+TOOLCHAIN = read_catalogue().smoke_names[0]
 NEEDS_TOOLCHAIN = needs(TOOLCHAIN)
 
 COUNT_STACK_WALKS = """\

@@ -19,7 +19,7 @@ from roundtrip.measure import campaign_file
 from roundtrip.sites import check, data, programming_environments, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.site import Case, Site
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.studies.osu.derived import BENCHMARKS
 
 CHECKOUT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_golden_scripts(name: str, active: Path) -> None:
 @pytest.mark.parametrize("name", ["local", "virtual", "simulated"])
 def test_golden_without_spack(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
-    for mpi in catalogue().mpis:
+    for mpi in read_catalogue().mpis:
         boosts = ("174", "181") if name == "simulated" else ("181",)
         folders = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
         for folder in (*folders, tmp_path / "osu" / mpi):

@@ -158,7 +158,9 @@ def test_a_fault_in_spacks_part(
     folder = checkout / "site-configs/infiniband/spack"
     edit(folder / file, old, new)
     try:
-        details = [item.detail for item in software.check_files(folder, checkout / "spack.yaml")]
+        details = [
+            item.detail for item in software.check_spack_files(folder, checkout / "spack.yaml")
+        ]
     except UserError as error:
         details = [str(error)]
     assert any(message in detail for detail in details), details
@@ -184,7 +186,7 @@ def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
     folder = checkout / "site-configs/infiniband/spack"
     with (folder / "packages.yaml").open("a") as file:
         file.write("  boost:\n    externals: [{spec: boost@1.81.0 +mpi, prefix: /opt/boost}]\n")
-    (finding,) = software.check_files(folder, checkout / "spack.yaml")
+    (finding,) = software.check_spack_files(folder, checkout / "spack.yaml")
     assert "external 'boost@1.81.0 +mpi' does not name its MPI" in finding.detail
 
 

@@ -18,7 +18,7 @@ from roundtrip.sites.probe import FabricPort, Library, MachineFacts
 from roundtrip.sites.schedulers.interface import Cluster, SchedulerPartition
 from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Site
-from roundtrip.sites.software import check_files
+from roundtrip.sites.software import check_spack_files
 
 CLUSTER = MachineFacts(
     cluster=Cluster(version="24.05.3", partitions=(SchedulerPartition("batch", True, 64, 32),)),
@@ -77,7 +77,7 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
         assert item["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
     findings = [*check.check_site_files(site), *check.check_partitions(site)]
-    findings += check_files(folder / "spack", checkout / "spack.yaml")
+    findings += check_spack_files(folder / "spack", checkout / "spack.yaml")
     assert [item for item in findings if item.verdict == "fault"] == []
 
 
@@ -298,7 +298,7 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
 
 
 CHECKOUT = Path(__file__).parents[2]
-TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
+TEMPLATE = software.read_definitions(CHECKOUT / "site-configs" / "spack" / "spack")
 MPIS = (
     SpackExternal("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
     SpackExternal("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
@@ -320,7 +320,7 @@ def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
         SpackExternal("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
     ]
     packages = write_part(tmp_path, [*MPIS, *boosts])
-    assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
+    assert check_spack_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
     assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
     prefixes = [item["prefix"] for item in packages["boost"]["externals"]]
     assert prefixes == ["/p/b1", "/p/b2", "/p/b3"]
@@ -329,7 +329,7 @@ def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
 
 def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path: Path) -> None:
     packages = write_part(tmp_path, [*MPIS])
-    definitions = software.definitions(tmp_path)
+    definitions = software.read_definitions(tmp_path)
     assert definitions["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
     assert definitions["boosts"] == TEMPLATE["boosts"]
     assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(definitions["suites"])

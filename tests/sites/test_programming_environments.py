@@ -23,7 +23,7 @@ from roundtrip.sites.programming_environments import (
     spack_pvm_features,
     toolchains_in_lock,
 )
-from roundtrip.sites.software import one_to_one
+from roundtrip.sites.software import check_one_spec_per_environment
 
 CHECKOUT = Path(__file__).parents[2]
 BY_SRUN = ({}, launching.launcher_extras("srun", ["--mpi=pmi2"]))
@@ -77,7 +77,9 @@ def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None
     view = rf"{active}/\.spack-view"
     assert re.fullmatch(rf"{view}/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"])
     assert (
-        one_to_one(locks.read_lock(active / "spack.lock"), list(environs.values()))[0].verdict
+        check_one_spec_per_environment(
+            locks.read_lock(active / "spack.lock"), list(environs.values())
+        )[0].verdict
         == "ok"
     )
 
@@ -170,7 +172,11 @@ def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
     environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
     environs[2]["extras"]["spec"] = "f00dfeed"
     environs[3]["extras"].pop("spec")
-    details = [item.detail for item in one_to_one(lock, environs) if item.verdict == "fault"]
+    details = [
+        item.detail
+        for item in check_one_spec_per_environment(lock, environs)
+        if item.verdict == "fault"
+    ]
     assert any("'openmpi41-boost174' and 'openmpi50-boost174' are both" in d for d in details)
     assert any("is f00dfee, which is no root" in d for d in details)
     assert any(f"'{environs[3]['name']}' names no concrete spec" in d for d in details)
@@ -253,7 +259,7 @@ def names(lock: locks.SpackLock, label: Sequence[str]) -> set[str]:
 def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match=r"'mpich43-boost186' would be two .*`label` in site\.toml"):
         toolchains_in_lock(twice)
-    (line,) = software.split_labels(twice, [])
+    (line,) = software.describe_ambiguous_builds(twice, [])
     assert "netmod=ofi instead of ucx" in line
     assert line.endswith("or tell the two apart with `label` in site.toml")
 
@@ -276,7 +282,7 @@ def test_a_label_distinguishes_two_builds_of_a_series(
     toolchain_names = names(twice, label)
     assert mpich <= toolchain_names
     assert len(toolchains_in_lock(twice, label)) == 16
-    assert software.split_labels(twice, label) == []
+    assert software.describe_ambiguous_builds(twice, label) == []
     environs = spack_environments("mine", LAUNCH, name_parts=label)
     assert len({item["name"] for item in environs}) == 16
     mpich_environs = [item for item in environs if item["name"] in mpich]
@@ -295,7 +301,10 @@ def test_titles_carry_what_the_label_has(twice: locks.SpackLock) -> None:
 def test_a_label_with_too_little_still_refuses(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match="would be two concrete specs"):
         toolchains_in_lock(twice, ["patch"])
-    assert "mpich@4.3.2 (mpich43p2) is 2 builds" in software.split_labels(twice, ["patch"])[0]
+    assert (
+        "mpich@4.3.2 (mpich43p2) is 2 builds"
+        in software.describe_ambiguous_builds(twice, ["patch"])[0]
+    )
 
 
 def test_a_part_that_nothing_has_is_refused(twice: locks.SpackLock) -> None:

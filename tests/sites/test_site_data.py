@@ -13,7 +13,7 @@ from reframe.core.exceptions import ConfigError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, render
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = (CHECKOUT / "docs" / "mpi-developer.md").read_text()
@@ -142,7 +142,7 @@ def test_jobs_run_side_by_side_only_where_site_and_campaign_say_so(
 
 
 def environment(name: str) -> dict[str, Any]:
-    known = catalogue()
+    known = read_catalogue()
     toolchain, boost = known.toolchains[name], known.boosts["boost181"]
     return render.toolchain_environment("local", "x", toolchain, {}, {}, boost)
 

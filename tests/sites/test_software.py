@@ -125,7 +125,7 @@ INFINIBAND = CHECKOUT / "site-configs" / "infiniband" / "spack"
 
 
 def wanted() -> list[str]:
-    return software.expand_matrix(CHECKOUT / "spack.yaml", software.definitions(INFINIBAND))
+    return software.expand_matrix(CHECKOUT / "spack.yaml", software.read_definitions(INFINIBAND))
 
 
 def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
@@ -136,16 +136,16 @@ def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
 
 
 def test_the_recorded_lock_is_that_matrix() -> None:
-    assert software.mismatches(locks.read_lock(LOCK), wanted()) == []
+    assert software.describe_root_mismatches(locks.read_lock(LOCK), wanted()) == []
 
 
 def test_a_root_too_few_or_too_many_is_named() -> None:
     lock = locks.read_lock(LOCK)
     short_lock = replace(lock, roots=lock.roots[1:])
-    assert software.mismatches(short_lock, wanted()) == [
+    assert software.describe_root_mismatches(short_lock, wanted()) == [
         "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)
     ]
-    excess = software.mismatches(lock, wanted()[:-1])
+    excess = software.describe_root_mismatches(lock, wanted()[:-1])
     assert excess == ["in the lock file and not asked for: pvm @3.4.6"]
 
 
@@ -186,7 +186,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refusal(site: str = "infiniband") -> str:
     with pytest.raises(UserError) as error:
-        software.require_ready(Site(site, CHECKOUT))
+        software.require_ready_site(Site(site, CHECKOUT))
     return str(error.value)
 
 
@@ -231,11 +231,11 @@ def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
 
 
 def test_all_installed_is_ready(active: Path) -> None:
-    software.require_ready(Site("infiniband", CHECKOUT))
+    software.require_ready_site(Site("infiniband", CHECKOUT))
 
 
 def test_other_sites_need_no_spack(bare: Path) -> None:
-    software.require_ready(Site("local", CHECKOUT))
+    software.require_ready_site(Site("local", CHECKOUT))
 
 
 def test_nothing_is_launched(bare: Path) -> None:

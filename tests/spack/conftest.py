@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.sites import software
-from roundtrip.sites.software import Spack
+from roundtrip.sites.software import SpackCommand
 
 CHECKOUT = Path(__file__).parents[2]
 GET = (
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def real() -> Spack:
+def real() -> SpackCommand:
     try:
         spack = software.find_spack()
     except UserError as error:

@@ -122,18 +122,18 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Path) -> None:
-    (finding,) = software.check_files(part, CHECKOUT / "spack.yaml")
+    (finding,) = software.check_spack_files(part, CHECKOUT / "spack.yaml")
     assert finding.verdict == "ok", finding.detail
-    assert {spec.split("@")[0] for spec in software.definitions(part)["mpis"]} <= set(MPIS)
+    assert {spec.split("@")[0] for spec in software.read_definitions(part)["mpis"]} <= set(MPIS)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_no_list_was_split_at_a_comma(part: Path) -> None:
     """``[npb names=cg,lu]`` is two items to YAML: what looks like half a spec is a trap."""
-    for values in software.definitions(part).values():
+    for values in software.read_definitions(part).values():
         for value in values:
             assert "@" in value, value
-    for npb in (v for v in software.definitions(part)["suites"] if v.startswith("npb")):
+    for npb in (v for v in software.read_definitions(part)["suites"] if v.startswith("npb")):
         assert "names=" in npb
         assert "classes=" in npb
         assert "E" not in npb.split("classes=")[1]
@@ -149,7 +149,7 @@ def test_the_concretization_cache_is_off(part: Path) -> None:
 @pytest.mark.parametrize("site", ["infiniband", "roce"])
 def test_a_cluster_offers_every_mpi_and_boost_on_its_fabric(site: str) -> None:
     part = CHECKOUT / "site-configs" / site / "spack"
-    definitions = software.definitions(part)
+    definitions = software.read_definitions(part)
     mpis, boosts = " ".join(definitions["mpis"]), [b.split()[0] for b in definitions["boosts"]]
     assert mpis == "openmpi@4.1 openmpi@5.0 mvapich2@2.3.7 mvapich@4.0 mpich@4.3"
     assert boosts == ["boost@1.74.0", "boost@1.81.0", "boost@1.86.0"]

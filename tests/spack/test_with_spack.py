@@ -16,7 +16,7 @@ import pytest
 from support.programs import copy_tracked, git
 
 from roundtrip.sites import lock as locks
-from roundtrip.sites.software import Spack, check_schema
+from roundtrip.sites.software import SpackCommand, check_spack_schema
 
 CHECKOUT = Path(__file__).parents[2]
 SITES = ("infiniband", "roce", "spack")
@@ -39,7 +39,7 @@ print("PADDED", len(spack.store.STORE.root))
 """
 
 
-def run(real: Spack, checkout: Path, *arguments: str, site: str = "infiniband") -> str:
+def run(real: SpackCommand, checkout: Path, *arguments: str, site: str = "infiniband") -> str:
     part = checkout / "site-configs" / site / "spack"
     process = subprocess.run(
         [real.command, "-e", checkout, *arguments],
@@ -52,19 +52,21 @@ def run(real: Spack, checkout: Path, *arguments: str, site: str = "infiniband") 
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_files_fit_spacks_own_schema(real: Spack, site: str) -> None:
-    (finding,) = check_schema(CHECKOUT / "site-configs" / site / "spack", CHECKOUT / "spack.yaml")
+def test_files_fit_spacks_own_schema(real: SpackCommand, site: str) -> None:
+    (finding,) = check_spack_schema(
+        CHECKOUT / "site-configs" / site / "spack", CHECKOUT / "spack.yaml"
+    )
     assert finding.verdict == "ok", finding.detail
 
 
-def test_spacks_schema_refuses_a_misspelt_key(real: Spack, tmp_path: Path) -> None:
+def test_spacks_schema_refuses_a_misspelt_key(real: SpackCommand, tmp_path: Path) -> None:
     (tmp_path / "concretizer.yaml").write_text("concretizer:\n  unifi: false\n")
-    (finding,) = check_schema(tmp_path, CHECKOUT / "spack.yaml")
+    (finding,) = check_spack_schema(tmp_path, CHECKOUT / "spack.yaml")
     assert finding.verdict == "fault"
     assert "unifi" in finding.detail
 
 
-def test_recipes_are_listed_and_pass_spacks_audit(real: Spack, checkout: Path) -> None:
+def test_recipes_are_listed_and_pass_spacks_audit(real: SpackCommand, checkout: Path) -> None:
     names = sorted(
         path.parent.name.replace("_", "-")
         for path in CHECKOUT.glob("spack_repo/roundtrip/packages/*/package.py")
@@ -77,7 +79,7 @@ def test_recipes_are_listed_and_pass_spacks_audit(real: Spack, checkout: Path) -
 
 
 def test_spacks_audit_refuses_a_recipe_with_a_variant_that_it_does_not_have(
-    real: Spack, checkout: Path
+    real: SpackCommand, checkout: Path
 ) -> None:
     recipe = checkout / "spack_repo/roundtrip/packages/netpipe/package.py"
     recipe.write_text(recipe.read_text() + '    depends_on("mpi", when="+nonsense")\n')
@@ -86,7 +88,7 @@ def test_spacks_audit_refuses_a_recipe_with_a_variant_that_it_does_not_have(
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
+def test_the_site_is_included(real: SpackCommand, checkout: Path, site: str) -> None:
     packages = run(real, checkout, "config", "get", "packages", site=site)
     expected = "fabrics=none" if site == "spack" else "fabrics=ucx"
     assert expected in packages
@@ -94,7 +96,7 @@ def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
 
 @pytest.mark.parametrize("site", SITES)
 def test_what_is_unused_is_not_considered(
-    real: Spack, checkout: Path, tmp_path: Path, site: str
+    real: SpackCommand, checkout: Path, tmp_path: Path, site: str
 ) -> None:
     """They are what concretization costs: some 600 packages for the 70 that roots are made of."""
     script = tmp_path / "considered.py"
@@ -104,7 +106,7 @@ def test_what_is_unused_is_not_considered(
     assert int(output.split("CONSIDERED ")[1]) < 100
 
 
-def test_install_paths_are_padded(real: Spack, checkout: Path, tmp_path: Path) -> None:
+def test_install_paths_are_padded(real: SpackCommand, checkout: Path, tmp_path: Path) -> None:
     """Else a build cache cannot be restored to a longer path."""
     script = tmp_path / "padded.py"
     script.write_text(PADDED)
@@ -112,7 +114,7 @@ def test_install_paths_are_padded(real: Spack, checkout: Path, tmp_path: Path) -
     assert int(output.split("PADDED ")[1]) >= 128
 
 
-def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:
+def test_one_toolchain_concretizes_as_required(real: SpackCommand, checkout: Path) -> None:
     spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
     output = run(real, checkout, "spec", *spec.split())
     (mpich_line,) = [line for line in output.splitlines() if "^mpich@" in line]
@@ -121,7 +123,7 @@ def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> N
 
 
 def test_the_whole_matrix_concretizes_in_three_minutes_to_one_build_of_each_mpi(
-    real: Spack, checkout: Path
+    real: SpackCommand, checkout: Path
 ) -> None:
     start = resource.getrusage(resource.RUSAGE_CHILDREN)
     run(real, checkout, "concretize")
@@ -149,7 +151,7 @@ spack:
 
 
 def test_spack_installs_the_command_from_the_checkout_of_its_recipe(
-    real: Spack, tmp_path: Path
+    real: SpackCommand, tmp_path: Path
 ) -> None:
     copy_tracked(tmp_path / "source")
     git(tmp_path / "source", "init", "--quiet", "--initial-branch=main")
@@ -185,7 +187,9 @@ def search() -> str:
     return search
 
 
-def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
+def style(
+    real: SpackCommand, search: str, folder: Path, recipe: str
+) -> subprocess.CompletedProcess[str]:
     """`spack style` on `recipe` under the name by which it knows a recipe outside of its tree."""
     file = folder / "one-ci-package.py"
     file.write_text(recipe)
@@ -200,7 +204,9 @@ def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.Com
 @pytest.mark.parametrize(
     "recipe", RECIPES, ids=lambda recipe: f"{recipe.parent.name}/{recipe.name}"
 )
-def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, recipe: Path) -> None:
+def test_a_recipe_has_spacks_style(
+    real: SpackCommand, search: str, tmp_path: Path, recipe: Path
+) -> None:
     process = style(real, search, tmp_path, recipe.read_text())
     assert process.returncode == 0, process.stdout + process.stderr
     assert process.stdout.count("checks were clean") == 1 + len(TOOLS) + 1
@@ -216,7 +222,7 @@ def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, rec
     ],
 )
 def test_what_is_not_spacks_style_is_refused(
-    real: Spack, search: str, tmp_path: Path, source: str, tool: str
+    real: SpackCommand, search: str, tmp_path: Path, source: str, tool: str
 ) -> None:
     process = style(real, search, tmp_path, source)
     assert process.returncode != 0
@@ -278,7 +284,7 @@ def tiny(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_built_before_a_kill_is_kept(real: Spack, tiny: Path) -> None:
+def test_what_was_built_before_a_kill_is_kept(real: SpackCommand, tiny: Path) -> None:
     log, command = tiny / "done", [real.command, "-e", tiny, "install"]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
     while not (log.exists() and "second" in log.read_text()):

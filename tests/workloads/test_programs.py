@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.programs import CHECKOUT, IDLY, lacking, needs, run
 
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
-OPEN_MPI, MPICH = catalogue().smoke
+OPEN_MPI, MPICH = read_catalogue().smoke_names
 STUDIES = sorted(file.parent.name for file in (CHECKOUT / "workloads").glob("*/CMakeLists.txt"))
 #: Tests with more ranks than this machine has processors, where waiting ranks keep theirs.
 CROWDED = "crowded"

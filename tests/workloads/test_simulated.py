@@ -22,11 +22,11 @@ from roundtrip.errors import UserError
 from roundtrip.measure import samples
 from roundtrip.sites import simgrid
 from roundtrip.sites.simgrid import (
-    REPRODUCIBLE_OPTIONS,
-    RUN_FILE,
-    Platform,
+    DECLARED_WORK_OPTIONS,
+    RUN_RECORD_FILE,
+    SimulatedPlatform,
     Trace,
-    record,
+    record_trace,
     replay_trace,
 )
 
@@ -63,7 +63,7 @@ OTHER_PROCESSOR = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-FMA,-FMA
 DIGITS = 1e-5
 
 
-def grid() -> Platform:
+def grid() -> SimulatedPlatform:
     return simgrid.read_platform(GRID, 2e8, 0)
 
 
@@ -87,8 +87,8 @@ def built(program: str, boost: Path | None = None) -> Path:
 def launch(benchmark: str, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
     """A recorded launch of class S, and what its run.json says."""
     program = [built("npb"), "--benchmark", benchmark, "--class", "S"]
-    trace = record(program, ranks, grid(), folder)
-    return trace, json.loads((folder / RUN_FILE).read_text())
+    trace = record_trace(program, ranks, grid(), folder)
+    return trace, json.loads((folder / RUN_RECORD_FILE).read_text())
 
 
 @pytest.mark.parametrize("benchmark", ["BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP"])
@@ -96,7 +96,7 @@ def test_on_one_rank_the_declared_work_is_that_of_npbs_formula(
     benchmark: str, tmp_path: Path
 ) -> None:
     trace, run = launch(benchmark, 1, tmp_path / "trace")
-    assert trace.operations() == pytest.approx(run["npb"]["operations"], rel=DIGITS)
+    assert trace.declared_operations() == pytest.approx(run["npb"]["operations"], rel=DIGITS)
 
 
 @pytest.mark.parametrize(("benchmark", "ranks"), GOLDEN)
@@ -122,7 +122,7 @@ def test_times_are_equal_on_every_machine_and_to_those_of_a_replay(
     }
     assert run["disturbance"] is None
     assert run["clock"] == {"name": "MPI_Wtime", "resolution_s": 1e-9, "overhead_s": 0}
-    assert trace.operations() == pytest.approx(declared(benchmark, ranks, run), rel=1e-3)
+    assert trace.declared_operations() == pytest.approx(declared(benchmark, ranks, run), rel=1e-3)
 
 
 def test_a_time_is_that_of_a_processor_of_2008(tmp_path: Path) -> None:
@@ -133,10 +133,12 @@ def test_a_time_is_that_of_a_processor_of_2008(tmp_path: Path) -> None:
     wrapper = tmp_path / "on-nehalem"
     wrapper.write_text(f'#!/bin/sh\nexec {emulator} -cpu Nehalem "$@"\n')
     wrapper.chmod(0o755)
-    words = ["-wrapper", str(wrapper), *REPRODUCIBLE_OPTIONS, str(built("npb"))]
+    words = ["-wrapper", str(wrapper), *DECLARED_WORK_OPTIONS, str(built("npb"))]
     flags = ["--benchmark", "MG", "--class", "S", "--samples", "samples.csv"]
     simgrid.run_smpirun([*words, *flags], 16, grid(), tmp_path)
-    assert json.loads((tmp_path / RUN_FILE).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
+    assert (
+        json.loads((tmp_path / RUN_RECORD_FILE).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
+    )
 
 
 def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
@@ -167,7 +169,7 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
 ) -> None:
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
-    words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOG_OPTIONS]
+    words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.SMPIRUN_LOG_OPTIONS]
     process = subprocess.run(
         [simgrid.find_smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,
@@ -182,7 +184,7 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
 
 def test_a_program_that_does_not_end_as_a_workload_does_is_no_record(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did not end with its end marker on 2 ranks"):
-        record([built("npb"), "--help"], 2, grid(), tmp_path / "trace")
+        record_trace([built("npb"), "--help"], 2, grid(), tmp_path / "trace")
     assert not (tmp_path / "trace").exists()
 
 
@@ -190,10 +192,10 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
     tmp_path: Path,
 ) -> None:
     flags = ["--end", "1000", "--budget", "5", "--samples", "samples.csv"]
-    words = [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags]
+    words = [*DECLARED_WORK_OPTIONS, str(built("ring")), *flags]
     output = simgrid.run_smpirun(words, 4, grid(), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in output
-    run = json.loads((tmp_path / RUN_FILE).read_text())
+    run = json.loads((tmp_path / RUN_RECORD_FILE).read_text())
     reasons = {entry["variant"]: entry["reason"] for entry in run["ring"]["skipped"]}
     for name in ("region", "region-udp", "mpi-shm", "cache-line"):
         assert reasons[name].startswith("waits for another rank without calling MPI")
@@ -212,7 +214,7 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
 def test_a_ring_of_hundreds_of_ranks_takes_seconds(tmp_path: Path) -> None:
     """Linear collectives and laps for a noise that is not there would take minutes."""
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
-    words = [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags]
+    words = [*DECLARED_WORK_OPTIONS, str(built("ring")), *flags]
     start = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = simgrid.run_smpirun(words, 256, simgrid.read_platform(HDR, 1e10), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in output
@@ -225,9 +227,9 @@ def test_a_simulated_round_trip_is_a_batch(tmp_path: Path) -> None:
     if not (boost / "toolchain.json").is_file():
         pytest.skip("Boost for SimGrid is not built: roundtrip toolchains smpi-boost181")
     flags = ["--variants=mpi", "--end=8", "--samples=s.csv", "--perturbation=0", "--budget=0.01"]
-    words = [*REPRODUCIBLE_OPTIONS, str(built("netpipe", boost)), *flags]
+    words = [*DECLARED_WORK_OPTIONS, str(built("netpipe", boost)), *flags]
     simgrid.run_smpirun(words, 2, simgrid.read_platform(HDR, 1e10), tmp_path)
-    points = json.loads((tmp_path / RUN_FILE).read_text())["points"]
+    points = json.loads((tmp_path / RUN_RECORD_FILE).read_text())["points"]
     assert {(point["batch"], point["status"]) for point in points} == {(1, "converged")}
 
 
@@ -237,8 +239,8 @@ def test_a_ring_round_many_nodes_has_a_name_of_its_own_that_is_short(
 ) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
     simgrid.run_smpirun(
-        [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags], ranks, grid(), tmp_path
+        [*DECLARED_WORK_OPTIONS, str(built("ring")), *flags], ranks, grid(), tmp_path
     )
-    run = json.loads((tmp_path / RUN_FILE).read_text())
+    run = json.loads((tmp_path / RUN_RECORD_FILE).read_text())
     assert run["ring"]["ranks_on_nodes"] == shape
     assert {point["case"] for point in run["points"]} == {shape}

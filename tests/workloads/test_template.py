@@ -13,9 +13,9 @@ from support.programs import CHECKOUT, needs
 
 from roundtrip import paths, studies
 from roundtrip.measure import launch
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 
-TOOLCHAIN = catalogue().smoke[0]
+TOOLCHAIN = read_catalogue().smoke_names[0]
 MPI, BOOST = (paths.toolchains() / name for name in (TOOLCHAIN.split("-")[0], TOOLCHAIN))
 NAME = "barrier"
 ENVIRONMENT = {

@@ -24,7 +24,7 @@ from roundtrip.measure import bundle
 from roundtrip.report import data
 from roundtrip.report.data import BundleData
 from roundtrip.report.sections import toolchains
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.stats.verdicts import Verdict, judge
 
 REPORTS, ROUNDS, SEED = 200, 10, 1
@@ -166,7 +166,7 @@ def run_aa_campaign() -> Path:
     with tempfile.TemporaryDirectory() as folder:
         links = Path(folder) / "toolchains"
         links.mkdir()
-        mpi = catalogue().toolchains[NAME].mpi.name
+        mpi = read_catalogue().toolchains[NAME].mpi.name
         for name, target in ((mpi, mpi), (NAME, NAME), (ALIAS, NAME)):
             (links / name).symlink_to((store / target).resolve())
         campaign = Path(folder) / "aa.toml"

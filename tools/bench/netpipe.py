@@ -15,7 +15,7 @@ from pathlib import Path
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.netpipe.output import OutputPoint, SizeSchedule, parse_output
 from tools.bench import run
@@ -42,7 +42,7 @@ class ComparedMpi:
     @property
     def mpi_folder(self) -> Path:
         """Folder of the MPI's programs."""
-        return paths.toolchains() / catalogue().toolchains[self.toolchain].mpi.name / "bin"
+        return paths.toolchains() / read_catalogue().toolchains[self.toolchain].mpi.name / "bin"
 
     def build_our_netpipe(self) -> str:
         """Build our netpipe if necessary, and return its path; UserError if that fails."""

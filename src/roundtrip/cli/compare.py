@@ -192,7 +192,7 @@ def ab(
         require_writable(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
-    software.require_ready(here)
+    software.require_ready_site(here)
     scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
     run_tree = _newest_run(base, new, site) if resume else None
     if run_tree:

@@ -74,7 +74,7 @@ def run(
     for warning in declaration.warnings:
         say(f"warning: {warning}")
     here = Site(site, checkout)
-    software.require_ready(here)
+    software.require_ready_site(here)
     plan = matrix.build_matrix(declaration, here)
     # This loads SciPy, which a fault above does not need.
     from roundtrip.measure.outcome import RunOutcome, assess_claims

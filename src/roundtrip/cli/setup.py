@@ -27,10 +27,10 @@ from roundtrip.sites.check import check_site
 from roundtrip.sites.doctor import can_measure, diagnose_machine
 from roundtrip.sites.new import write_site
 from roundtrip.sites.site import Finding, Site
-from roundtrip.sites.software import one_build_per_mpi
+from roundtrip.sites.software import check_one_build_per_mpi
 from roundtrip.sites.toolchains.build import build_plans, pending_plans
-from roundtrip.sites.toolchains.spec import catalogue
-from roundtrip.sites.toolchains.store import BuildError, Store, states
+from roundtrip.sites.toolchains.spec import read_catalogue
+from roundtrip.sites.toolchains.store import BuildError, ToolchainStore, toolchain_states
 
 _STYLE_BY_LEVEL = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
@@ -68,9 +68,11 @@ def doctor(
     missing_packages = (
         None if versions is None else [name for name in packages if name not in versions]
     )
-    toolchain_states = states(catalogue().available_toolchains, Store(paths.toolchains()))
+    states = toolchain_states(
+        read_catalogue().available_toolchains, ToolchainStore(paths.toolchains())
+    )
     host = machine.read_host()
-    findings = diagnose_machine(host, missing_packages, toolchain_states)
+    findings = diagnose_machine(host, missing_packages, states)
     if not quick and can_measure(findings):
         from roundtrip.sites import interference
 
@@ -105,13 +107,13 @@ def toolchains(
     ),
 ) -> None:
     """Build toolchains: a compiler, an MPI and a Boost in one prefix, tested with two ranks."""
-    store = Store(paths.toolchains())
-    all_toolchains = catalogue()
+    store = ToolchainStore(paths.toolchains())
+    all_toolchains = read_catalogue()
     selection = all_toolchains.select(names or [], everything)
     if listing:
         listed = selection if names or everything else all_toolchains.available_toolchains
         table = Table("toolchain", "state", box=None)
-        for name, state in states(listed, store).items():
+        for name, state in toolchain_states(listed, store).items():
             table.add_row(name, state)
         common.show(table)
         return
@@ -120,10 +122,10 @@ def toolchains(
         return
     try:
         waiting = "toolchains: another build of them is running; waiting for it"
-        with _BuildBoard() as board, store.hold(lambda: print(waiting)):
+        with _BuildBoard() as board, store.lock(lambda: print(waiting)):
             build_plans(pending_plans(selection, store), store, board.report)
     except BuildError as error:
-        print(f"roundtrip: {error.explain()}", file=sys.stderr)
+        print(f"roundtrip: {error.describe_failure()}", file=sys.stderr)
         raise typer.Exit(1) from None
     print(f"toolchains: {len(selection)} good")
 
@@ -276,13 +278,13 @@ def lock(
         file or programming_environments.active_lock() or Path("spack.lock")
     )
     active = os.environ.get("ROUNDTRIP_SITE")
-    label: tuple[str, ...] = ()
-    if active and file is None and (site := Site(active, paths.checkout())).spack:
-        software.require_current(lock_file, site)
-        label = site.declaration.label if site.declaration else ()
-    status = print_findings(one_build_per_mpi(lock_file, label))
+    name_parts: tuple[str, ...] = ()
+    if active and file is None and (site := Site(active, paths.checkout())).spack_folder:
+        software.require_current_lock(lock_file, site)
+        name_parts = site.site_data.label if site.site_data else ()
+    status = print_findings(check_one_build_per_mpi(lock_file, name_parts))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
-    for item in programming_environments.toolchains_in_lock(lock_file, label):
+    for item in programming_environments.toolchains_in_lock(lock_file, name_parts):
         mpi = f"{item.mpi.name_version} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.name_version}")
     common.show(table)

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, SmallCount, Table, is_name
-from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, catalogue
+from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, read_catalogue
 from roundtrip.tables import KeyLines, TextList
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
@@ -279,7 +279,7 @@ def _make_check_plan(
         )
     toolchains = table.toolchains
     if toolchains and SMOKE_CAMPAIGN in toolchains:
-        smoke = catalogue().smoke
+        smoke = read_catalogue().smoke_names
         groups = (smoke if name == SMOKE_CAMPAIGN else [name] for name in toolchains)
         toolchains = tuple(dict.fromkeys(name for group in groups for name in group))
     return CheckPlan(

@@ -16,7 +16,7 @@ from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.measure.run_record import NODE_FACT_TITLES
 from roundtrip.sites.schedulers.interface import Allocation, Scheduler
-from roundtrip.sites.toolchains.spec import is_version
+from roundtrip.sites.toolchains.spec import is_library_version
 
 MISMATCH_PREFIX = "mismatch: "
 #: The file in which the script of a job records its allocation.
@@ -170,7 +170,7 @@ def _toolchain_mismatch(case: Record, ranks: Sequence[Record]) -> str:
     mpi = case.get("mpi") or {}
     for rank in ranks if mpi else ():
         library = rank.get("library")
-        if library and not is_version(library, mpi["says"], mpi["version"]):
+        if library and not is_library_version(library, mpi["says"], mpi["version"]):
             promise = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
             return f"{_describe_rank(rank)} runs {_printable_value(library)}, but {promise}"
     return ""

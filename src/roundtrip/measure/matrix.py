@@ -87,7 +87,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
         tests = site.describe(files)  # all tests, for the list of choices in the message
     if not tests:
         names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
-        build = "spack install" if site.spack else " ".join(["roundtrip toolchains", *names])
+        build = "spack install" if site.spack_folder else " ".join(["roundtrip toolchains", *names])
         raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
     _require_variable_values(campaign, site, tests)
     expected: dict[str, ExpectedCase] = {}

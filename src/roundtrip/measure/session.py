@@ -22,7 +22,7 @@ from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, describe_duration
 from roundtrip.measure.tree import RunTree
 from roundtrip.sites import schedulers
-from roundtrip.sites.site import Site, select_tests
+from roundtrip.sites.site import Site, test_selection_variables
 
 _EVENT_LINE_PATTERN = re.compile(
     r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$"
@@ -151,7 +151,7 @@ def _selection_variables(cases: Sequence[ExpectedCase]) -> dict[str, str]:
         for key, value in item.case.parameters:
             if value not in (choices := values[item.case.check][key]):
                 choices.append(value)
-    return select_tests({check: [product] for check, product in values.items()})
+    return test_selection_variables({check: [product] for check, product in values.items()})
 
 
 def run_session(

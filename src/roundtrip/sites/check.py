@@ -17,7 +17,7 @@ from roundtrip.sites import data, schedulers, software
 from roundtrip.sites.data import RDMA_FABRICS, SITE_FILE
 from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.schedulers.interface import Cluster
-from roundtrip.sites.site import Case, Finding, Site, summarise
+from roundtrip.sites.site import Case, Finding, Site, findings_of_faults
 
 #: A partition with this feature is documentation: no check may run there.
 _HISTORICAL_FEATURE = "historical"
@@ -39,9 +39,9 @@ class JobScript:
 
 
 def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[JobScript]:
-    """Render the scripts of `cases` (default as in `Site.scripts`); UserError if one has none."""
+    """Render the scripts of `cases`, by default as `Site.render_job_scripts`."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
-        text_by_case = site.scripts(Path(folder), cases)
+        text_by_case = site.render_job_scripts(Path(folder), cases)
     placeholder_by_path = {folder: "@STAGE@"}
     if environment := site.environment.get("SPACK_ENV"):
         placeholder_by_path[environment] = "@SPACK_ENV@"
@@ -71,7 +71,7 @@ def check_site_files(site: Site) -> list[Finding]:
         for pattern in site.system["hostnames"]
         if re.search(pattern, "a-machine-nobody-has")
     ]
-    return summarise("site files", faults, f"{', '.join(sizes)}: loads in ReFrame")
+    return findings_of_faults("site files", faults, f"{', '.join(sizes)}: loads in ReFrame")
 
 
 def check_partitions(site: Site) -> list[Finding]:
@@ -112,7 +112,7 @@ def check_partitions(site: Site) -> list[Finding]:
             if key not in legal
         ]
     names = ", ".join(site.partitions)
-    return summarise("fabric and binding", faults, f"chosen for {names}")
+    return findings_of_faults("fabric and binding", faults, f"chosen for {names}")
 
 
 def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
@@ -134,14 +134,14 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
         *scheduler.check_site(site, cluster),
     ]
     environment = site.checkout / "spack.yaml"
-    if folder := site.spack:
+    if folder := site.spack_folder:
         try:
-            findings += software.check_files(folder, environment)
-            if site.declaration:
-                findings += software.check_pmix_package(site.declaration, folder / "packages.yaml")
+            findings += software.check_spack_files(folder, environment)
+            if site.site_data:
+                findings += software.check_pmix_package(site.site_data, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
-        findings += software.check_schema(folder, environment)
+        findings += software.check_spack_schema(folder, environment)
         findings += software.check_lock_file(site)
     if script_fault:
         return [*findings, Finding("fault", "job scripts", script_fault)]
@@ -165,7 +165,7 @@ def _check_scripts(
     checks = sorted({script.case.check for script in scripts})
     suffix = f", in {folder}" if folder else ""
     summary = f"{len(scripts)} rendered for {', '.join(checks)}{suffix}"
-    return summarise(subject, time_limit_faults(scripts, site, cluster), summary)
+    return findings_of_faults(subject, time_limit_faults(scripts, site, cluster), summary)
 
 
 def time_limit_faults(scripts: Iterable[JobScript], site: Site, cluster: Cluster) -> list[str]:

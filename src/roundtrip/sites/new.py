@@ -386,7 +386,7 @@ def write_spack_part(source: Path, folder: Path, facts: MachineFacts, base: str)
         externals = make_debian_externals(folder / "prefix")
         if any(item.name in ("openmpi", "mpich") for item in externals):
             file.write_text(external_packages_yaml(externals))
-            definitions = external_definitions_yaml(externals, spack.definitions(source))
+            definitions = external_definitions_yaml(externals, spack.read_definitions(source))
             (target / "definitions.yaml").write_text(definitions)
         return []
     entries, unknowns = cluster_packages(file.read_text(), facts, base)

@@ -20,7 +20,7 @@ from roundtrip.errors import UserError
 from roundtrip.sites import data, launching, machine, programming_environments, schedulers
 from roundtrip.sites.data import LaunchTable, PartitionTable, SiteData
 from roundtrip.sites.launching import SIMULATED_FEATURE
-from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
+from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, read_catalogue
 
 
 def toolchain_environment(
@@ -35,7 +35,7 @@ def toolchain_environment(
 ) -> dict[str, Any]:
     """Return ReFrame's environment `name` of `system` with `toolchain`, built or not.
 
-    The toolchain with the `last_boost` offers this MPI's NPB, OSU and NetPIPE, which do not use
+    The toolchain with the `newest_boost` offers this MPI's NPB, OSU and NetPIPE, which do not use
     Boost.  `netpipe` offers Debian's NetPIPE if it is installed.  A launcher in `extras` is one of
     the MPI's own programs unless it is that of a scheduler.
     """
@@ -47,14 +47,14 @@ def toolchain_environment(
     is_last = toolchain.boost == last_boost
     reason = f"it knows no Boost, {mpi.name}-{last_boost.name} is enough"
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
-    configure = " ".join([*mpi.kind.configure, "./configure"])
+    configure = " ".join([*mpi.family_table.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
     folder_by_feature = {"npb-upstream": npb, "osu": osu}
     reference = mpi.netpipe if netpipe else None
     features = [key for key, folder in folder_by_feature.items() if Path(folder).is_dir()]
     if reference and shutil.which(reference):
         features.insert(0, "netpipe-reference")
-    simulated_features = [SIMULATED_FEATURE] if mpi.kind.simulator else []
+    simulated_features = [SIMULATED_FEATURE] if mpi.family_table.simulator else []
     launcher = extras.get("launcher")
     own_launcher = launcher is not None and not schedulers.options_of_launcher(str(launcher))
     return {
@@ -150,11 +150,11 @@ def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[di
     if site.software == "spack":
         starts = {mpi: _start_settings(launch, site) for mpi, launch in site.launch.items()}
         return programming_environments.spack_environments(name, starts, site.label)
-    versions = catalogue(checkout)
+    versions = read_catalogue(checkout)
     if site.transport:
         return [_transport_environment(name, key, site, versions) for key in site.transport]
     # The simulators if the site launches ranks by one, else all other toolchains.
-    families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
+    families = {mpi.family for mpi in versions.mpis.values() if mpi.family_table.simulator}
     is_simulated = not families.isdisjoint(site.launch)
     return [
         toolchain_environment(
@@ -162,11 +162,11 @@ def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[di
             item.name,
             item,
             *_toolchain_start_settings(site, item),
-            versions.last_boost,
+            versions.newest_boost,
             netpipe=True,
         )
         for item in versions.available_toolchains
-        if item.mpi.kind.simulator == is_simulated
+        if item.mpi.family_table.simulator == is_simulated
     ]
 
 
@@ -178,7 +178,7 @@ def _transport_environment(
         legal = ", ".join(versions.mpis)
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.SITE_FILE}")
-    toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
+    toolchain = Toolchain(versions.mpis[transport.mpi], versions.newest_boost)
     variables, extras = _toolchain_start_settings(site, toolchain)
     variables |= transport.variables
     title = f"{toolchain.mpi.title} over {transport.over}"

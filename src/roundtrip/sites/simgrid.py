@@ -36,8 +36,8 @@ NAME_VARIABLE, FLOPS_VARIABLE, SHA256_VARIABLE = (
 
 
 @dataclass(frozen=True)
-class Platform:
-    """A platform: speed of a host [flop/s], `text` of its file, `hosts` in the order of ranks."""
+class SimulatedPlatform:
+    """A platform of SimGrid: host speed [flop/s], XML `text`, `hosts` in the order of ranks."""
 
     name: str
     host_flops: float
@@ -59,19 +59,24 @@ class Platform:
 
     @property
     def facts(self) -> dict[str, str | float]:
-        """The platform's part of `simulated` in run.json."""
+        """What `simulated` in run.json says of the platform."""
         platform_facts = {"platform": self.name, "platform_sha256": self.sha256}
         return {**platform_facts, "host_flops": self.host_flops}
 
     def write(self, folder: Path, ranks: int) -> None:
-        """Write the platform, and a host a rank, into `folder`; UserError for too many ranks."""
+        """Write the platform's file and a list with a host for each rank into `folder`.
+
+        UserError for more ranks than hosts.
+        """
         if ranks > len(self.hosts):
             raise UserError(f"platform '{self.name}' has {len(self.hosts)} hosts, not {ranks}")
         (folder / PLATFORM_FILE).write_text(self.text)
         (folder / HOSTS_FILE).write_text("".join(f"{host}\n" for host in self.hosts[:ranks]))
 
 
-def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = None) -> Platform:
+def read_platform(
+    file: Path, host_flops: float, added_rtt_ms: float | None = None
+) -> SimulatedPlatform:
     """Read the platform in `file`, with hosts of `host_flops` and `added_rtt_ms` on round trips.
 
     UserError if `file` is no platform, or has not exactly the placeholders of these values.
@@ -84,9 +89,9 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
             raise UserError(f"a round trip cannot be longer by {added_rtt_ms:g} ms")
         values["added_us"] = f"{added_rtt_ms * 500:.17g}"
     template = Template(files.read_text(file))
-    places = set(template.get_identifiers())
-    if places != values.keys():
-        wanted = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
+    placeholders = set(template.get_identifiers())
+    if placeholders != values.keys():
+        wanted = ", ".join(f"${{{name}}}" for name in sorted(placeholders)) or "nothing"
         names = ", ".join(f"${{{name}}}" for name in values)
         raise UserError(f"the platform asks for {wanted}, and it is given {names}", file)
     text = template.substitute(values)
@@ -98,7 +103,7 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
         raise UserError(f"it is no platform of clusters: {error}", file) from None
     if not hosts:
         raise UserError("it is no platform of clusters: it has no <cluster>", file)
-    return Platform(file.stem, host_flops, text, hosts)
+    return SimulatedPlatform(file.stem, host_flops, text, hosts)
 
 
 def _host_names(cluster: dict[str, str]) -> list[str]:
@@ -111,17 +116,19 @@ def _host_names(cluster: dict[str, str]) -> list[str]:
     return [f"{prefix}{number}{suffix}" for number in numbers]
 
 
-_FAILURE_LINE = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
+_FAILURE_PATTERN = re.compile(
+    r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE
+)
 
 
-def simulation_fault(stderr_text: str) -> str:
+def find_failure_line(stderr_text: str) -> str:
     """Return the line of `stderr_text` that reports a failed simulation; "" without one."""
-    match = _FAILURE_LINE.search(stderr_text)
+    match = _FAILURE_PATTERN.search(stderr_text)
     return match[0].strip() if match else ""
 
 
-#: The root category at "critical" hides the warning of MPI_Abort, which `simulation_fault` needs.
-LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
+#: The root category at "critical" hides the warning of MPI_Abort, which `find_failure_line` needs.
+SMPIRUN_LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 
 
 def find_smpirun() -> Path:
@@ -134,16 +141,16 @@ def find_smpirun() -> Path:
 
 
 def run_smpirun(
-    words: Sequence[str], ranks: int, platform: Platform, folder: Path
+    arguments: Sequence[str], ranks: int, platform: SimulatedPlatform, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``smpirun`` with `words` in `folder`; UserError if it fails, or says so with status 0."""
-    for word in words:
-        if word.split() != [word]:
-            raise UserError(f"smpirun takes no blanks: '{word}'")
+    """Run ``smpirun`` with `arguments` in `folder`; UserError if status or output is a failure."""
+    for argument in arguments:
+        if argument.split() != [argument]:
+            raise UserError(f"smpirun takes no blanks: '{argument}'")
     platform.write(folder, ranks)
     options = ["-np", str(ranks), "-platform", PLATFORM_FILE, "-hostfile", HOSTS_FILE]
     process = subprocess.run(
-        [find_smpirun(), *options, *LOG_OPTIONS, *words],
+        [find_smpirun(), *options, *SMPIRUN_LOG_OPTIONS, *arguments],
         cwd=folder,
         env={**os.environ, **platform.variables},
         stdin=subprocess.DEVNULL,
@@ -152,41 +159,41 @@ def run_smpirun(
         errors="replace",
         check=False,
     )
-    fault = simulation_fault(process.stderr)
-    if fault or process.returncode:
-        why = fault or (process.stderr.strip().splitlines() or ["it said nothing"])[0]
-        raise UserError(f"smpirun ended with status {process.returncode}: {why}")
+    failure = find_failure_line(process.stderr)
+    if failure or process.returncode:
+        reason = failure or (process.stderr.strip().splitlines() or ["it said nothing"])[0]
+        raise UserError(f"smpirun ended with status {process.returncode}: {reason}")
     return process
 
 
 #: Actions that SimGrid 3.32 can replay: without a buffer; collectives with the number of elements
 #: of a whole buffer; collectives with the number of elements for each rank.
-_POINT_TO_POINT_ACTIONS = (
+_ACTIONS_WITHOUT_BUFFER = (
     *("compute", "sleep", "send", "isend", "recv", "irecv", "sendRecv", "wait", "waitall"),
     *("test", "barrier"),
 )
-_UNROOTED_ACTIONS = (
+_WHOLE_BUFFER_ACTIONS = (
     *("bcast", "reduce", "allreduce", "reducescatter"),
     *("alltoallv", "allgatherv", "gatherv", "scatterv"),
 )
-_PER_RANK_ACTIONS = ("alltoall", "allgather", "gather", "scatter")
-#: Zero work, by which a program marks the begin and the end of its timed section.
-_SECTION_MARK = ["compute", "0"]
+_PER_RANK_COUNT_ACTIONS = ("alltoall", "allgather", "gather", "scatter")
+#: The action of zero work, by which a program marks begin and end of its timed section.
+_SECTION_LIMIT_ACTION = ["compute", "0"]
 #: Lines at the begin of a file: init; a collective that moves no data but has buffers as large as
 #: any later one, because SimGrid 3.32 frees buffers that it enlarges while other ranks use them;
 #: and a barrier, as before the timed section.
-_HEAD_LINES = 3
+_HEAD_LINE_COUNT = 3
 _NUMBER_PATTERN = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?", re.ASCII)
 _MAX_RANKS = 65_536
 _MAX_LINE_LENGTH = 1_000_000  # an alltoallv names as many counts as there are ranks, twice
 _MAX_BUFFER_BYTES = 2**31 - 1  # SimGrid counts in int
-_BYTE_TYPE = 6  # SimGrid's number for the type of a byte
+_BYTE_TYPE_NUMBER = 6  # SimGrid's number for the type of a byte
 _MAX_ELEMENT_BYTES = 16  # bytes of the largest type that it numbers
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The timed section of a launch: a folder with a file a rank, which may be moved."""
+    """The recorded timed section of a launch: a folder, which may be moved, with a file a rank."""
 
     folder: Path
 
@@ -205,15 +212,15 @@ class Trace:
     def ranks(self) -> int:
         return len(self.files)
 
-    def head(self, rank: int, folder: Path) -> Path:
+    def write_head(self, rank: int, folder: Path) -> Path:
         """Write the rank's actions before the timed section to a file in `folder`; return it."""
         with self.files[rank].open() as lines:
-            head = [next(lines, "") for _ in range(_HEAD_LINES)]
+            head = [next(lines, "") for _ in range(_HEAD_LINE_COUNT)]
         file = folder / f"rank-{rank}.txt"
         file.write_text("".join([*head, f"{rank} finalize\n"]))
         return file
 
-    def operations(self) -> float:
+    def declared_operations(self) -> float:
         """Return the sum of the operations that all ranks declared; UserError for a bad line."""
         return sum(
             float(words[2])
@@ -223,35 +230,39 @@ class Trace:
         )
 
 
-def cut_to_section(index: Path, folder: Path) -> Trace:
+def write_timed_section(index: Path, folder: Path) -> Trace:
     """Write the timed section of the trace that `index` names into the new `folder`.
 
     UserError, with file and line, if it is no trace, is truncated, has no timed section, or holds
     an action that cannot be replayed.  Only files next to or below the index are read.
     """
     files = _files_of_index(index)
-    buffer = max(_largest_buffer(file, rank, len(files)) for rank, file in enumerate(files))
+    buffer = max(_max_buffer_bytes(file, rank, len(files)) for rank, file in enumerate(files))
     counts = f"{buffer}{' 0' * len(files)}"
     folder.mkdir(parents=True)
     for rank, file in enumerate(files):
         with (folder / f"rank-{rank}.txt").open("w") as out:
-            head = ["init", f"alltoallv {counts} {counts} {_BYTE_TYPE} {_BYTE_TYPE}", "barrier"]
+            head = [
+                "init",
+                f"alltoallv {counts} {counts} {_BYTE_TYPE_NUMBER} {_BYTE_TYPE_NUMBER}",
+                "barrier",
+            ]
             out.writelines(f"{rank} {line}\n" for line in head)
-            out.writelines(f"{' '.join(words)}\n" for words in _section_actions(file, rank))
+            out.writelines(f"{' '.join(words)}\n" for words in _timed_section_actions(file, rank))
             out.write(f"{rank} finalize\n")
     return Trace(folder)
 
 
-def _largest_buffer(file: Path, rank: int, ranks: int) -> int:
+def _max_buffer_bytes(file: Path, rank: int, ranks: int) -> int:
     """Return an upper bound of the largest buffer of a collective in the timed section, bytes."""
     largest = 1
-    for words in _section_actions(file, rank):
-        if words[1] in (*_UNROOTED_ACTIONS, *_PER_RANK_ACTIONS):
+    for words in _timed_section_actions(file, rank):
+        if words[1] in (*_WHOLE_BUFFER_ACTIONS, *_PER_RANK_COUNT_ACTIONS):
             # In collectives with counts for each rank, the received count follows these.
             second = 3 + ranks if words[1].endswith("v") else 3
             numbers = words[2:3] + words[second : second + 1]
             elements = max((int(float(number)) for number in numbers), default=0)
-            factor = ranks if words[1] in _PER_RANK_ACTIONS else 1
+            factor = ranks if words[1] in _PER_RANK_COUNT_ACTIONS else 1
             largest = max(largest, elements * factor * _MAX_ELEMENT_BYTES)
     if largest > _MAX_BUFFER_BYTES:
         raise UserError(f"a collective of {largest} bytes: no rank has so much memory", file)
@@ -272,16 +283,20 @@ def _files_of_index(index: Path) -> list[Path]:
     return trace_files
 
 
-def _section_actions(file: Path, rank: int) -> Iterator[list[str]]:
-    """The actions of a rank between its two marks."""
+def _timed_section_actions(file: Path, rank: int) -> Iterator[list[str]]:
+    """Yield the actions of a rank's `file` between its two `_SECTION_LIMIT_ACTION`."""
     marks = 0
     for number, words in _numbered_actions(file):
         if words[0] != str(rank):
             raise UserError(f"an action of rank {words[0]} among those of {rank}", file, number)
-        if words[1:] == _SECTION_MARK:
+        if words[1:] == _SECTION_LIMIT_ACTION:
             marks += 1
         elif marks == 1:
-            if words[1] not in (*_POINT_TO_POINT_ACTIONS, *_UNROOTED_ACTIONS, *_PER_RANK_ACTIONS):
+            if words[1] not in (
+                *_ACTIONS_WITHOUT_BUFFER,
+                *_WHOLE_BUFFER_ACTIONS,
+                *_PER_RANK_COUNT_ACTIONS,
+            ):
                 message = f"'{words[1]}' in the timed section, which cannot be replayed"
                 raise UserError(message, file, number)
             yield words
@@ -291,7 +306,7 @@ def _section_actions(file: Path, rank: int) -> Iterator[list[str]]:
 
 
 def _numbered_actions(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a rank's file, with their numbers: rank, action, numbers."""
+    """Yield the line number and the words of each line of a rank's file: rank, action, numbers."""
     with file.open(encoding="ascii", errors="replace") as lines:
         for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE_LENGTH), ""), 1):
             words = line.split()
@@ -309,58 +324,64 @@ def _numbered_actions(file: Path) -> Iterator[tuple[int, list[str]]]:
 
 #: Options of smpirun by which a launch takes the time of its declared work and messages only, as in
 #: a replay: real computation and reading the clock take no simulated time.
-REPRODUCIBLE_OPTIONS = ("--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0")
+DECLARED_WORK_OPTIONS = ("--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0")
 #: The record of a launch, next to its trace.
-RUN_FILE = "run.json"
+RUN_RECORD_FILE = "run.json"
 _SAMPLES_FILE, _INDEX_FILE, _LIST_FILE = "samples.csv", "trace.txt", "ranks.txt"
-_COMPLETE_LINE = re.compile(r"^ROUNDTRIP COMPLETE ranks=(\d+) hosts=\d+$", re.MULTILINE)
+_END_MARK_PATTERN = re.compile(r"^ROUNDTRIP COMPLETE ranks=(\d+) hosts=\d+$", re.MULTILINE)
 #: Times at which a rank has passed the barrier, and at which the last rank has ended; seconds.
-_BARRIER_LINE = re.compile(r"^(\d+\.\d+)_\d+ barrier ", re.MULTILINE)
-_SIMULATED_TIME = re.compile(r"Simulated time: (\S+) seconds")
+_BARRIER_PATTERN = re.compile(r"^(\d+\.\d+)_\d+ barrier ", re.MULTILINE)
+_SIMULATED_TIME_PATTERN = re.compile(r"Simulated time: (\S+) seconds")
 
 
-def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder: Path) -> Trace:
+def record_trace(
+    program: Sequence[str | Path], ranks: int, platform: SimulatedPlatform, folder: Path
+) -> Trace:
     """Simulate `program`, a workload with its flags, and keep its timed section in `folder`.
 
     `folder` is new; it gets a file a rank, and run.json and samples.csv of the launch.  UserError
     if the launch failed; `folder` is then removed.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch)
-        words = [*REPRODUCIBLE_OPTIONS, "-trace-ti", "-trace-file", _INDEX_FILE]
+        scratch_folder = Path(scratch)
+        options = [*DECLARED_WORK_OPTIONS, "-trace-ti", "-trace-file", _INDEX_FILE]
         command = [str(Path(program[0]).resolve()), *map(str, program[1:])]
         process = run_smpirun(
-            [*words, *command, "--samples", _SAMPLES_FILE], ranks, platform, place
+            [*options, *command, "--samples", _SAMPLES_FILE], ranks, platform, scratch_folder
         )
-        end_marker = _COMPLETE_LINE.search(process.stdout)
+        end_marker = _END_MARK_PATTERN.search(process.stdout)
         if not end_marker or int(end_marker[1]) != ranks:
             raise UserError(f"{command[0]} did not end with its end marker on {ranks} ranks")
         try:
-            trace = cut_to_section(place / _INDEX_FILE, folder)
-            for name in (RUN_FILE, _SAMPLES_FILE):
-                shutil.copyfile(place / name, folder / name)
+            trace = write_timed_section(scratch_folder / _INDEX_FILE, folder)
+            for name in (RUN_RECORD_FILE, _SAMPLES_FILE):
+                shutil.copyfile(scratch_folder / name, folder / name)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return trace
 
 
-def replay_trace(trace: Trace, platform: Platform) -> float:
+def replay_trace(trace: Trace, platform: SimulatedPlatform) -> float:
     """Return the time of the timed section on `platform`, s; UserError if it cannot be replayed."""
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch)
-        (place / "heads").mkdir()
-        heads = [trace.head(rank, place / "heads") for rank in range(trace.ranks)]
-        words = ["--log=smpi_replay.thres:verbose", "--log=smpi_replay.fmt:%r_%m%n"]
-        meeting_times = _BARRIER_LINE.findall(_replay(heads, words, platform, place))
-        words = ["--log=smpi_utils.thres:info", "--cfg=smpi/display-timing:yes"]
-        end_match = _SIMULATED_TIME.search(_replay(trace.files, words, platform, place))
-    if not end_match or len(meeting_times) != trace.ranks:
+        folder = Path(scratch)
+        (folder / "heads").mkdir()
+        heads = [trace.write_head(rank, folder / "heads") for rank in range(trace.ranks)]
+        arguments = ["--log=smpi_replay.thres:verbose", "--log=smpi_replay.fmt:%r_%m%n"]
+        barrier_times = _BARRIER_PATTERN.findall(_run_replay(heads, arguments, platform, folder))
+        arguments = ["--log=smpi_utils.thres:info", "--cfg=smpi/display-timing:yes"]
+        end_match = _SIMULATED_TIME_PATTERN.search(
+            _run_replay(trace.files, arguments, platform, folder)
+        )
+    if not end_match or len(barrier_times) != trace.ranks:
         raise UserError("smpirun replayed the trace and printed no time", trace.folder)
-    return float(end_match[1]) - min(map(float, meeting_times))
+    return float(end_match[1]) - min(map(float, barrier_times))
 
 
-def _replay(files: Sequence[Path], words: Sequence[str], platform: Platform, place: Path) -> str:
-    """Replay `files`, one a rank, and return the standard error of smpirun."""
-    (place / _LIST_FILE).write_text("".join(f"{file.resolve()}\n" for file in files))
-    return run_smpirun([*words, "-replay", _LIST_FILE], len(files), platform, place).stderr
+def _run_replay(
+    files: Sequence[Path], arguments: Sequence[str], platform: SimulatedPlatform, folder: Path
+) -> str:
+    """Let smpirun replay `files`, one a rank, in `folder`; return its standard error."""
+    (folder / _LIST_FILE).write_text("".join(f"{file.resolve()}\n" for file in files))
+    return run_smpirun([*arguments, "-replay", _LIST_FILE], len(files), platform, folder).stderr

@@ -22,8 +22,8 @@ from roundtrip.sites.data import SiteData
 #: "ends": the first and the last value of each parameter except the placement.
 TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]] | Literal["ends"]
 
-_CHECK_CLASS = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
-_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
+_CHECK_CLASS_PATTERN = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
+_COLOUR_CODE_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,20 @@ class Case:
         return f"{self.check}/{values}@{self.system}:{self.partition}+{self.environ}"
 
 
-def select_tests(tests: TestSelection) -> dict[str, str]:
-    """Return the variables that restrict ReFrame to `tests`; instantiating all takes seconds."""
+def test_selection_variables(tests: TestSelection) -> dict[str, str]:
+    """Return the environment variables by which ReFrame instantiates `tests` only, to save time."""
     return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
-CheckVerdict = Literal["ok", "fault", "not checked"]
+FindingVerdict = Literal["ok", "fault", "not checked"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check; `detail` is the result, the fault, or why it was not checked."""
+    """The result of one check of a site's `subject`; `detail`: what is, the fault, or why it was
+    not checked."""
 
-    verdict: CheckVerdict
+    verdict: FindingVerdict
     subject: str
     detail: str
 
@@ -67,7 +68,7 @@ def last_line(text: str) -> str:
     return lines[-1].strip() if lines else "no output"
 
 
-def summarise(subject: str, faults: list[str], summary: str) -> list[Finding]:
+def findings_of_faults(subject: str, faults: list[str], summary: str) -> list[Finding]:
     """Return a finding for each fault or, without faults, one with `summary`."""
     if not faults:
         return [Finding("ok", subject, summary)]
@@ -90,13 +91,13 @@ class Site:
             raise UserError(f"unknown site '{name}'; there are: {', '.join(names)}")
 
     @property
-    def spack(self) -> Path | None:
-        """The folder that spack.yaml includes, if Spack builds this site's software."""
+    def spack_folder(self) -> Path | None:
+        """The site's ``spack/``, which spack.yaml includes; None if Spack builds nothing here."""
         folder = self.folder / "spack"
         return folder if folder.is_dir() else None
 
     @cached_property
-    def declaration(self) -> SiteData | None:
+    def site_data(self) -> SiteData | None:
         """The content of site.toml; None for a site that is written in Python only."""
         file = self.folder / data.SITE_FILE
         return data.read_site_data(file, self.checkout) if file.is_file() else None
@@ -147,7 +148,7 @@ class Site:
         return {
             name: file
             for file in sorted((self.checkout / "checks").rglob("*.py"))
-            for name in _CHECK_CLASS.findall(file.read_text(encoding="utf-8"))
+            for name in _CHECK_CLASS_PATTERN.findall(file.read_text(encoding="utf-8"))
         }
 
     def describe(
@@ -175,15 +176,19 @@ class Site:
 
         UserError if ReFrame fails, or if a check does not load.
         """
-        return list(self._listing(selection, {"files": [*files] or self._files}))
+        return list(
+            self._list_cases_and_scripts(selection, {"files": [*files] or self._check_files})
+        )
 
-    def scripts(self, folder: Path, cases: Sequence[Case] | None = None) -> dict[Case, str]:
+    def render_job_scripts(
+        self, folder: Path, cases: Sequence[Case] | None = None
+    ) -> dict[Case, str]:
         """Return the job scripts that ReFrame renders in `folder` for `cases`.
 
         Default: one case of each check, placement, partition and MPI, because their scripts can
         differ.  UserError as in the method `cases`, or if ReFrame renders no script of a case.
         """
-        request: dict[str, Any] = {"files": self._files, "folder": str(folder)}
+        request: dict[str, Any] = {"files": self._check_files, "folder": str(folder)}
         selection: TestSelection = "ends"  # instantiating all tests takes ReFrame seconds
         if cases is not None:
             tests = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
@@ -191,29 +196,29 @@ class Site:
                 tests[case.check].append({key: [value] for key, value in case.parameters})
             selection, files = tests, sorted({str(self.checks[check]) for check in tests})
             request |= {"files": files, "case_ids": [case.id for case in cases]}
-        listing = self._listing(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
+        listing = self._list_cases_and_scripts(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
         return {case: script for case, script in listing.items() if script is not None}
 
     @property
-    def _files(self) -> list[str]:
+    def _check_files(self) -> list[str]:
         return sorted({str(file) for file in self.checks.values()})
 
-    def _listing(
+    def _list_cases_and_scripts(
         self,
         selection: TestSelection | None,
         request: Mapping[str, Any],
         variables: Mapping[str, str] | None = None,
     ) -> dict[Case, str | None]:
-        """Return the cases that `sites.listing` lists for `request`, with their scripts or None."""
+        """Return the cases that `listing` lists for `request`, each with its script or None."""
         command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
-        label = "the listing of checks"
-        output = self._run(command, label, selection, variables, json.dumps(request))
-        answer = json.loads(output.splitlines()[-1])
-        self._site_config = answer["config"]
-        scripts = answer.get("scripts", {})
+        title = "the listing of checks"
+        output = self._run(command, title, selection, variables, json.dumps(request))
+        reply = json.loads(output.splitlines()[-1])
+        self._site_config = reply["config"]
+        scripts = reply.get("scripts", {})
         cases = (
             Case(**{**fields, "parameters": tuple(map(tuple, fields["parameters"]))})
-            for fields in answer["cases"]
+            for fields in reply["cases"]
         )
         return {case: scripts.get(case.id) for case in cases}
 
@@ -223,12 +228,12 @@ class Site:
     def _run(
         self,
         command: Sequence[str],
-        label: str,
+        title: str,
         selection: TestSelection | None,
         variables: Mapping[str, str] | None = None,
         stdin: str = "",
     ) -> str:
-        test_variables = select_tests(selection) if selection else {}
+        test_variables = test_selection_variables(selection) if selection else {}
         try:
             process = subprocess.run(
                 command,
@@ -241,6 +246,6 @@ class Site:
         except FileNotFoundError:
             raise UserError("there is no reframe in PATH; run: make setup") from None
         if process.returncode:
-            reason = last_line(_COLOUR_CODE.sub("", process.stdout + process.stderr))
-            raise UserError(f"{label} failed on site '{self.name}': {reason}")
+            reason = last_line(_COLOUR_CODE_PATTERN.sub("", process.stdout + process.stderr))
+            raise UserError(f"{title} failed on site '{self.name}': {reason}")
         return process.stdout

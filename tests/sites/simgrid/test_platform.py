@@ -101,7 +101,7 @@ def run(folder: Path, ranks: int, *words: str | Path) -> subprocess.CompletedPro
     """Run smpirun on the platform in `folder`."""
     smpirun = paths.toolchains() / "smpi" / "bin" / "smpirun"
     options = ["-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts.txt"]
-    command = [smpirun, *options, *simgrid.LOG_OPTIONS, *words]
+    command = [smpirun, *options, *simgrid.SMPIRUN_LOG_OPTIONS, *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
@@ -113,8 +113,8 @@ def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
     simgrid.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
     process = run(tmp_path, 2, program, failure)
     assert process.returncode == 0
-    assert failure in simgrid.simulation_fault(process.stderr).lower()
-    assert simgrid.simulation_fault(run(tmp_path, 2, program).stderr) == ""
+    assert failure in simgrid.find_failure_line(process.stderr).lower()
+    assert simgrid.find_failure_line(run(tmp_path, 2, program).stderr) == ""
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,13 @@ from support.programs import script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
-from roundtrip.sites.simgrid import Platform, Trace, cut_to_section, record, replay_trace
+from roundtrip.sites.simgrid import (
+    SimulatedPlatform,
+    Trace,
+    record_trace,
+    replay_trace,
+    write_timed_section,
+)
 
 CHECKOUT = Path(__file__).parents[3]
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
@@ -35,7 +41,7 @@ def test_a_trace_that_ends_before_its_timed_section_is_refused(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
     complaint = f"rank0.txt: {marks} marks of a timed section instead of 2: cut off"
     with pytest.raises(UserError, match=complaint):
-        cut_to_section(recorded, tmp_path / "cut")
+        write_timed_section(recorded, tmp_path / "cut")
 
 
 def rewrite(index: Path, old: str, new: str) -> None:
@@ -46,19 +52,19 @@ def rewrite(index: Path, old: str, new: str) -> None:
 
 
 def test_a_recorded_trace_is_cut_to_its_timed_section(recorded: Path, tmp_path: Path) -> None:
-    trace = cut_to_section(recorded, tmp_path / "cut")
+    trace = write_timed_section(recorded, tmp_path / "cut")
     assert trace.ranks == 2
     # SimGrid writes six digits of each number.
-    assert trace.operations() == pytest.approx(OPERATIONS, rel=1e-6)
+    assert trace.declared_operations() == pytest.approx(OPERATIONS, rel=1e-6)
     for rank, file in enumerate(trace.files):
         actions = [line.split()[1] for line in file.read_text().splitlines()]
         assert actions[:3] == ["init", "alltoallv", "barrier"]
         assert actions[-2:] == ["allreduce", "finalize"]
         assert set(actions[3:-1]) == {"compute", "sendRecv", "allreduce"}
         assert {line.split()[0] for line in file.read_text().splitlines()} == {str(rank)}
-    operations = trace.operations()
+    operations = trace.declared_operations()
     moved = shutil.move(tmp_path / "cut", tmp_path / "moved")
-    assert Trace(Path(moved)).operations() == operations
+    assert Trace(Path(moved)).declared_operations() == operations
 
 
 def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
@@ -67,8 +73,8 @@ def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
     rewrite(
         recorded, "1 allreduce 1 0 0 \n1 compute 0\n", "1 alltoall 1000 1000 1 1\n1 compute 0\n"
     )
-    trace = cut_to_section(recorded, tmp_path / "cut")
-    heads = [trace.head(rank, tmp_path).read_text().splitlines() for rank in range(2)]
+    trace = write_timed_section(recorded, tmp_path / "cut")
+    heads = [trace.write_head(rank, tmp_path).read_text().splitlines() for rank in range(2)]
     assert [line.split()[1] for line in heads[1]] == ["init", "alltoallv", "barrier", "finalize"]
     assert heads[0][1].split()[2:] == ["32000", "0", "0", "32000", "0", "0", "6", "6"]
 
@@ -94,7 +100,7 @@ def test_a_truncated_or_hostile_trace_is_refused(
 ) -> None:
     rewrite(recorded, old, new)
     with pytest.raises(UserError, match=complaint):
-        cut_to_section(recorded, tmp_path / "cut")
+        write_timed_section(recorded, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
 
 
@@ -114,11 +120,11 @@ def test_an_index_names_a_file_a_rank_beside_it(
     (tmp_path / "outside.txt").write_text("0 init\n")
     recorded.write_text(content)
     with pytest.raises(UserError, match=complaint):
-        cut_to_section(recorded, tmp_path / "cut")
+        write_timed_section(recorded, tmp_path / "cut")
 
 
 def test_a_folder_that_lacks_a_rank_is_no_trace(recorded: Path, tmp_path: Path) -> None:
-    trace = cut_to_section(recorded, tmp_path / "cut")
+    trace = write_timed_section(recorded, tmp_path / "cut")
     (tmp_path / "cut" / "rank-0.txt").unlink()
     with pytest.raises(UserError, match="lacks files of ranks"):
         assert trace.ranks
@@ -130,10 +136,10 @@ def trace(tmp_path: Path) -> Trace:
         simgrid.find_smpirun()
     except UserError as error:
         pytest.skip(str(error))
-    return cut_to_section(RECORDED / "trace.txt", tmp_path / "cut")
+    return write_timed_section(RECORDED / "trace.txt", tmp_path / "cut")
 
 
-def grid(host_flops: float, added_rtt_ms: float = 0) -> Platform:
+def grid(host_flops: float, added_rtt_ms: float = 0) -> SimulatedPlatform:
     return simgrid.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
 
 
@@ -200,7 +206,7 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     ],
 )
 def test_a_simulation_went_wrong_if_it_says_so(output: str, fault: str) -> None:
-    assert simgrid.simulation_fault(output) == fault
+    assert simgrid.find_failure_line(output) == fault
 
 
 def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
@@ -213,12 +219,12 @@ def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
     for lines, ranks in ((files, 2), ((*files, marker), 4)):
         install(*lines)
         with pytest.raises(UserError, match=f"did not end with its end marker on {ranks} ranks"):
-            record(["program"], ranks, grid, folder)
+            record_trace(["program"], ranks, grid, folder)
         assert not folder.exists()
     install(*files, marker)
-    assert record(["program"], 2, grid, folder).ranks == 2
+    assert record_trace(["program"], 2, grid, folder).ranks == 2
     assert (folder / "run.json").read_text() == "{}\n"
     install(": > samples.csv", f"cp -r {RECORDED}/. .", marker)
     with pytest.raises(FileNotFoundError):
-        record(["program"], 2, grid, tmp_path / "other")
+        record_trace(["program"], 2, grid, tmp_path / "other")
     assert not (tmp_path / "other").exists()

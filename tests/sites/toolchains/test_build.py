@@ -18,30 +18,40 @@ from roundtrip.sites.machine import installed_packages
 from roundtrip.sites.toolchains import build, spec
 from roundtrip.sites.toolchains.build import (
     check_toolchain,
+    distribution_mpi_program,
     fill_boost_headers,
     fill_boost_sources,
     fill_mpi_prefix,
     fill_simulator_prefix,
     selftest_faults,
-    system_program,
-    two_host_options,
+    write_two_host_platform,
 )
-from roundtrip.sites.toolchains.spec import Boost, Mpi, Plan, catalogue, toolchain_plan
-from roundtrip.sites.toolchains.store import AptClient, BuildError, Store, states
+from roundtrip.sites.toolchains.spec import (
+    Boost,
+    Mpi,
+    ToolchainPlan,
+    read_catalogue,
+    toolchain_plan,
+)
+from roundtrip.sites.toolchains.store import AptClient, BuildError, ToolchainStore, toolchain_states
 
-SMOKE, TOOLCHAINS, MPIS = catalogue().smoke, catalogue().toolchains, catalogue().mpis
+SMOKE, TOOLCHAINS, MPIS = (
+    read_catalogue().smoke_names,
+    read_catalogue().toolchains,
+    read_catalogue().mpis,
+)
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 
 
 @pytest.fixture
-def openmpi(monkeypatch: pytest.MonkeyPatch) -> Plan:
+def openmpi(monkeypatch: pytest.MonkeyPatch) -> ToolchainPlan:
     versions = {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
     monkeypatch.setattr(spec.machine, "installed_packages", lambda names: versions)
     monkeypatch.setattr(spec, "compiler_version", lambda: "12.2.0")
     return toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
 
 
-def test_right_answer(openmpi: Plan) -> None:
+def test_right_answer(openmpi: ToolchainPlan) -> None:
     assert selftest_faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
     mpich = toolchain_plan(TOOLCHAINS["mpich40-boost174"])
     assert selftest_faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
@@ -62,7 +72,7 @@ def test_right_answer(openmpi: Plan) -> None:
         ("2\n321\n1_81\nMPICH Version: 4.1.4\n", "the MPI library is 'MPICH"),
     ],
 )
-def test_wrong_answers(openmpi: Plan, output: str, fault: str) -> None:
+def test_wrong_answers(openmpi: ToolchainPlan, output: str, fault: str) -> None:
     (message,) = selftest_faults(openmpi, output)
     assert fault in message
 
@@ -76,14 +86,14 @@ def copy_of(prefix: Path, folder: Path) -> Path:
     return copy
 
 
-def built(name: str) -> tuple[Plan, Path, Path]:
-    store = Store(paths.toolchains())
-    if states([TOOLCHAINS[name]], store)[name] != "good":
+def built(name: str) -> tuple[ToolchainPlan, Path, Path]:
+    store = ToolchainStore(paths.toolchains())
+    if toolchain_states([TOOLCHAINS[name]], store)[name] != "good":
         if name in SMOKE and os.environ.get("CI") == "true":
             pytest.fail(f"set-up did not build {name}")
         pytest.skip(f"{name} is not built: roundtrip toolchains {name}")
     plan = toolchain_plan(TOOLCHAINS[name])
-    return plan, store.place(plan.key), store.place(plan.mpi.key)
+    return plan, store.unit_folder(plan.key), store.unit_folder(plan.mpi.key)
 
 
 @pytest.mark.live
@@ -178,12 +188,12 @@ def test_where_boost_cannot_be_had_one_line_says_what_would_do(
 def test_programs_of_an_mpi_are_where_fedora_s_kin_have_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert system_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
+    assert distribution_mpi_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
     program = tmp_path / "nompi" / "bin" / "mpicc"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(build, "FEDORA_LIB", tmp_path)
-    assert system_program("mpicc", "nompi") == program
+    monkeypatch.setattr(build, "FEDORA_LIBRARY_FOLDER", tmp_path)
+    assert distribution_mpi_program("mpicc", "nompi") == program
 
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
@@ -192,7 +202,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
 ) -> None:
     program = tmp_path / "with space" / "mpicxx.real"
     script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
-    monkeypatch.setattr(build, "system_program", lambda name, family: program)
+    monkeypatch.setattr(build, "distribution_mpi_program", lambda name, family: program)
     fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
@@ -221,7 +231,7 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     assert "DO NOT MATCH THE HASHES" in error.value.output
 
 
-MADE = catalogue().toolchains["smpi-boost181"]
+MADE = read_catalogue().toolchains["smpi-boost181"]
 SCRIPT = 'CXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"'
 
 
@@ -277,7 +287,7 @@ def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
 
 
 def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
-    _, platform, _, hosts = map(Path, two_host_options(tmp_path))
+    _, platform, _, hosts = map(Path, write_two_host_platform(tmp_path))
     (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
     last_number = int(cluster.attrib["radical"].removeprefix("0-"))
     names = [f"{cluster.attrib['prefix']}{number}" for number in range(last_number + 1)]
@@ -304,9 +314,9 @@ def test_listing_builds_nothing(tmp_path: Path) -> None:
     result = roundtrip(tmp_path, "--list")
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == [
-        toolchain.name for toolchain in catalogue().available_toolchains
+        toolchain.name for toolchain in read_catalogue().available_toolchains
     ]
-    assert result.stdout.count("not built") == len(catalogue().available_toolchains)
+    assert result.stdout.count("not built") == len(read_catalogue().available_toolchains)
     assert not (tmp_path / "by-key").exists()
 
 
@@ -314,7 +324,7 @@ def test_listing_lists_what_is_named(tmp_path: Path) -> None:
     name = SMOKE[0]
     rows = roundtrip(tmp_path, "--list", name).stdout.splitlines()[1:]
     assert [row.split()[0] for row in rows] == [name]
-    toolchains = catalogue().select([], everything=True)
+    toolchains = read_catalogue().select([], everything=True)
     assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == len(toolchains)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from roundtrip.measure.campaign_file import load_campaign
 from roundtrip.sites import machine
-from roundtrip.sites.toolchains.spec import Catalogue, catalogue
+from roundtrip.sites.toolchains.spec import Catalogue, read_catalogue
 
 ROOT = Path(__file__).parents[3]
 LOCAL = ROOT / "site-configs" / "local"
@@ -39,7 +39,7 @@ def on(
         "installed_packages",
         lambda names: {n: versions[n] for n in names if n in versions},
     )
-    return catalogue()
+    return read_catalogue()
 
 
 def test_every_distribution_is_recorded() -> None:
@@ -67,7 +67,7 @@ def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
     distribution: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_catalogue = on(distribution, monkeypatch)
-    assert local_catalogue.smoke == names
+    assert local_catalogue.smoke_names == names
     assert set(names) <= {toolchain.name for toolchain in local_catalogue.available_toolchains}
     (check,) = load_campaign(ROOT / "campaigns" / "smoke.toml").checks
     assert check.toolchains == names
@@ -76,8 +76,12 @@ def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
 def test_the_distribution_s_own_series_replaces_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     local_catalogue = on("debian13", monkeypatch)
     debian, wheel = local_catalogue.mpis["openmpi50"], local_catalogue.mpis["mpich50"]
-    assert (debian.packages[0], debian.pin, debian.title) == ("openmpi-bin", None, "Open MPI 5.0")
-    assert wheel.pin
+    assert (debian.packages[0], debian.pip_requirement, debian.title) == (
+        "openmpi-bin",
+        None,
+        "Open MPI 5.0",
+    )
+    assert wheel.pip_requirement
     mpi_names = {toolchain.mpi.name for toolchain in local_catalogue.available_toolchains}
     assert mpi_names == {"openmpi50", "mpich42", "mpich50"}
     assert "openmpi41-boost181" in local_catalogue.toolchains  # a name that other machines have
@@ -85,8 +89,10 @@ def test_the_distribution_s_own_series_replaces_a_wheel(monkeypatch: pytest.Monk
 
 def test_without_root_smoke_is_the_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
     local_catalogue = on("debian13", monkeypatch, installed={})
-    assert local_catalogue.smoke == ("openmpi50-boost188", "mpich50-boost188")
-    assert all(local_catalogue.toolchains[name].mpi.pin for name in local_catalogue.smoke)
+    assert local_catalogue.smoke_names == ("openmpi50-boost188", "mpich50-boost188")
+    assert all(
+        local_catalogue.toolchains[name].mpi.pip_requirement for name in local_catalogue.smoke_names
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,14 +109,14 @@ def test_a_series_that_the_family_accepts_names_the_mpi(
         if mpi.is_available and "openmpi-bin" in mpi.packages
     ]
     assert mpi_names == ([name] if name else [])
-    assert local_catalogue.last_boost.name == "boost188"  # of an unknown distribution, the newest
+    assert local_catalogue.newest_boost.name == "boost188"  # of an unknown distribution, the newest
 
 
 def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     local_catalogue = on("ubuntu24.04", monkeypatch)
     assert not local_catalogue.mpis["mpich40"].is_available
     assert "mpich42" not in local_catalogue.mpis
-    assert local_catalogue.mpis["mpich40"] == catalogue().mpis["mpich40"].model_copy(
+    assert local_catalogue.mpis["mpich40"] == read_catalogue().mpis["mpich40"].model_copy(
         update={"is_available": False}
     )
 

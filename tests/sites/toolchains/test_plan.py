@@ -8,15 +8,15 @@ import pytest
 from roundtrip.errors import UserError
 from roundtrip.sites.toolchains import spec
 from roundtrip.sites.toolchains.spec import (
-    boost_key,
-    catalogue,
+    boost_part_key,
     content_key,
+    read_catalogue,
     resolve_mpi,
     toolchain_plan,
 )
-from roundtrip.sites.toolchains.store import Store, states
+from roundtrip.sites.toolchains.store import ToolchainStore, toolchain_states
 
-TOOLCHAINS = catalogue().toolchains
+TOOLCHAINS = read_catalogue().toolchains
 INSTALLED = {"openmpi-bin": "4.1.4-3+b1", "mpich": "4.0.2-3+b1"}
 
 
@@ -29,21 +29,21 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plan_says_where_things_come_from() -> None:
     debian = toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
     assert (debian.mpi.version, debian.mpi.origin) == ("4.1.4", "Debian openmpi-bin 4.1.4-3+b1")
-    assert debian.from_debian
+    assert debian.uses_debian_boost
     wheel = toolchain_plan(TOOLCHAINS["mpich50-boost174"])
     assert wheel.mpi.origin == f"PyPI mpich {wheel.mpi.version}"
     assert wheel.mpi.version.startswith("5.0.")
-    assert not wheel.from_debian
-    assert not toolchain_plan(TOOLCHAINS["mpich40-boost181"]).from_debian
+    assert not wheel.uses_debian_boost
+    assert not toolchain_plan(TOOLCHAINS["mpich40-boost181"]).uses_debian_boost
 
 
 def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
     toolchain = TOOLCHAINS["smpi-boost181"]
     mpi_plan = toolchain_plan(toolchain).mpi
-    assert (mpi_plan.version, mpi_plan.mpi.pin) == ("3.32", None)
+    assert (mpi_plan.version, mpi_plan.mpi.pip_requirement) == ("3.32", None)
     assert mpi_plan.origin == "Debian libsimgrid-dev 3.32, unpacked"
     partial_mpi = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
-    kind = toolchain.mpi.kind.model_copy(update={"definitions": ()})
+    kind = toolchain.mpi.family_table.model_copy(update={"definitions": ()})
     bare_mpi = toolchain.mpi.model_copy(update={"kind": kind})
     assert len({mpi_plan.key, resolve_mpi(partial_mpi).key, resolve_mpi(bare_mpi).key}) == 3
 
@@ -61,9 +61,9 @@ def test_key_follows_mpi_compiler_flags_and_recipe(monkeypatch: pytest.MonkeyPat
     keys.add(toolchain_plan(toolchain).key)
     monkeypatch.setattr(spec, "compiler_version", lambda: "13.1.0")
     keys.add(toolchain_plan(toolchain).key)
-    monkeypatch.setattr(spec, "FLAGS", ("-O3",))
+    monkeypatch.setattr(spec, "BOOST_COMPILE_FLAGS", ("-O3",))
     keys.add(toolchain_plan(toolchain).key)
-    monkeypatch.setattr(spec, "RECIPE", spec.RECIPE + 1)
+    monkeypatch.setattr(spec, "RECIPE_VERSION", spec.RECIPE_VERSION + 1)
     keys.add(toolchain_plan(toolchain).key)
     boost = replace(toolchain.boost, series="1.82")
     keys.add(toolchain_plan(replace(toolchain, boost=boost)).key)
@@ -77,7 +77,7 @@ def test_keys_follow_the_content_of_a_tar_file_of_boost(
 
     def keys() -> tuple[str, str, str]:
         boost = toolchain.boost
-        headers, sources = boost_key(boost, "headers"), boost_key(boost, "sources")
+        headers, sources = boost_part_key(boost, "headers"), boost_part_key(boost, "sources")
         return toolchain_plan(toolchain).key, headers, sources
 
     monkeypatch.delenv("ROUNDTRIP_BOOST", raising=False)
@@ -95,8 +95,8 @@ def test_keys_follow_the_content_of_a_tar_file_of_boost(
 def test_the_keys_of_builds_without_a_tar_file_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROUNDTRIP_BOOST", raising=False)
     boost = TOOLCHAINS["mpich40-boost181"].boost
-    inputs = {"recipe": spec.RECIPE, "unit": "headers", "boost": boost.version}
-    assert boost_key(boost, "headers") == content_key(inputs)
+    inputs = {"recipe": spec.RECIPE_VERSION, "unit": "headers", "boost": boost.version}
+    assert boost_part_key(boost, "headers") == content_key(inputs)
 
 
 def test_another_series_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,15 +112,15 @@ def test_a_missing_package_names_set_up_and_spack(monkeypatch: pytest.MonkeyPatc
 
 
 def test_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
+    store = ToolchainStore(tmp_path)
     good, stale = TOOLCHAINS["mpich40-boost181"], TOOLCHAINS["openmpi41-boost181"]
     for toolchain in (good, stale):
         key = toolchain_plan(toolchain).key
-        store.ensure(key, lambda place: None)
+        store.ensure_unit(key, lambda place: None)
         store.link(toolchain.name, key)
     monkeypatch.setitem(INSTALLED, "openmpi-bin", "4.1.5-1")
     absent = TOOLCHAINS["mpich50-boost174"]
-    assert states([good, stale, absent], store) == {
+    assert toolchain_states([good, stale, absent], store) == {
         good.name: "good",
         stale.name: "stale",
         absent.name: "not built",

@@ -9,11 +9,11 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.sites.toolchains import spec
-from roundtrip.sites.toolchains.spec import catalogue, load_catalogue, toolchain_plan
+from roundtrip.sites.toolchains.spec import read_catalogue, read_catalogue_file, toolchain_plan
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ROOT / "site-configs" / "toolchains.toml"
-KNOWN = catalogue()
+KNOWN = read_catalogue()
 #: An MPI of a family that is there already, in another version: this is all that it takes.
 SECOND_MPICH = """
 [mpi.mpich43]
@@ -42,11 +42,11 @@ def edit(file: Path, old: str, new: str) -> Path:
 def test_names_that_reframe_accepts() -> None:
     assert len(KNOWN.toolchains) == len(KNOWN.mpis) * len(KNOWN.boosts)
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in KNOWN.toolchains)
-    assert set(KNOWN.smoke) <= set(KNOWN.toolchains)
+    assert set(KNOWN.smoke_names) <= set(KNOWN.toolchains)
 
 
 def test_wheels_are_pinned_by_the_hashes_of_their_files() -> None:
-    pins = [mpi.pin for mpi in KNOWN.mpis.values() if mpi.pin]
+    pins = [mpi.pip_requirement for mpi in KNOWN.mpis.values() if mpi.pip_requirement]
     assert pins
     for pin in pins:
         assert re.fullmatch(r"\w+==[\d.]+(?: \\\n    --hash=sha256:[0-9a-f]{64})+\n", pin)
@@ -56,14 +56,14 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
     monkeypatch.setattr(spec, "compiler_version", lambda: "12.2.0")
     with file.open("a") as stream:
         stream.write(SECOND_MPICH)
-    new_catalogue = load_catalogue(file)
+    new_catalogue = read_catalogue_file(file)
     assert set(new_catalogue.toolchains) - set(KNOWN.toolchains) == {
         f"mpich43-{boost}" for boost in KNOWN.boosts
     }
     older = toolchain_plan(new_catalogue.toolchains["mpich43-boost181"])
     newer = toolchain_plan(new_catalogue.toolchains["mpich50-boost181"])
     assert (older.mpi.origin, newer.mpi.origin) == ("PyPI mpich 4.3.2", "PyPI mpich 5.0.2")
-    assert older.mpi.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
+    assert older.mpi.mpi.pip_requirement == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
     assert older.mpi.key != newer.mpi.key
     assert older.toolchain.mpi.title == "MPICH 4.3"
 
@@ -71,7 +71,7 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
 def test_a_newer_boost_is_one_table(file: Path) -> None:
     with file.open("a") as stream:
         stream.write('\n[boost.boost190]\nseries = "1.90"\ndistributions = []\n')
-    assert load_catalogue(file).toolchains["mpich50-boost190"].boost.version == "1.90.0"
+    assert read_catalogue_file(file).toolchains["mpich50-boost190"].boost.version == "1.90.0"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
 )
 def test_a_fault_has_its_line(file: Path, old: str, new: str, fault: str, line_start: str) -> None:
     with pytest.raises(UserError) as error:
-        load_catalogue(edit(file, old, new))
+        read_catalogue_file(edit(file, old, new))
     assert fault in error.value.message
     assert error.value.file == str(file)
     lines = file.read_text().splitlines()
@@ -118,13 +118,13 @@ def test_a_fault_has_its_line(file: Path, old: str, new: str, fault: str, line_s
 
 
 def test_selection() -> None:
-    assert [t.name for t in KNOWN.select([])] == list(KNOWN.smoke)
+    assert [t.name for t in KNOWN.select([])] == list(KNOWN.smoke_names)
     assert [t.name for t in KNOWN.select(["mpich50-boost174"] * 2)] == ["mpich50-boost174"]
     available = KNOWN.available_toolchains
-    without_simulators = [item for item in available if not item.mpi.kind.simulator]
+    without_simulators = [item for item in available if not item.mpi.family_table.simulator]
     assert KNOWN.select([], everything=True) == without_simulators
     (simulator,) = KNOWN.select(["smpi-boost181"])
-    assert simulator.mpi.kind.simulator
+    assert simulator.mpi.family_table.simulator
 
 
 def test_unknown_name_lists_the_legal_ones_on_one_line() -> None:

@@ -14,55 +14,55 @@ from support.programs import script
 from roundtrip.sites.toolchains.store import (
     AptClient,
     BuildError,
-    Store,
+    ToolchainStore,
     add_deb_src,
     clean_environment,
-    run,
+    run_logged,
 )
 
 HOLDER = """
 import sys
 from pathlib import Path
-from roundtrip.sites.toolchains.store import Store
-with Store(Path(sys.argv[1])).hold(lambda: None):
+from roundtrip.sites.toolchains.store import ToolchainStore
+with ToolchainStore(Path(sys.argv[1])).lock(lambda: None):
     print("held", flush=True)
     sys.stdin.readline()
 """
 
 
 def test_a_unit_is_made_once(tmp_path: Path) -> None:
-    store, places = Store(tmp_path), []
+    store, places = ToolchainStore(tmp_path), []
 
     def make(place: Path) -> None:
         (place / "content").write_text("x")
         places.append(place)
 
-    first, second = store.ensure("k", make), store.ensure("k", make)
+    first, second = store.ensure_unit("k", make), store.ensure_unit("k", make)
     assert first == second == places[0]
     assert len(places) == 1
     assert store.is_complete("k")
 
 
 def test_a_failed_unit_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = ToolchainStore(tmp_path)
 
     def fail(place: Path) -> None:
         (place / "half").touch()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store.ensure("k", fail)
-    assert not store.place("k").exists()
+        store.ensure_unit("k", fail)
+    assert not store.unit_folder("k").exists()
 
 
 def test_leftovers_of_a_killed_build_are_removed_and_complete_units_stay(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.ensure("done", lambda place: None)
-    (store.place("killed") / "lib").mkdir(parents=True)
+    store = ToolchainStore(tmp_path)
+    store.ensure_unit("done", lambda place: None)
+    (store.unit_folder("killed") / "lib").mkdir(parents=True)
     (tmp_path / "work" / "deb").mkdir(parents=True)
     assert not store.is_complete("killed")
-    with store.hold(lambda: None):
-        assert not store.place("killed").exists()
+    with store.lock(lambda: None):
+        assert not store.unit_folder("killed").exists()
         assert not (tmp_path / "work").exists()
     assert store.is_complete("done")
 
@@ -71,25 +71,25 @@ def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
     system = tmp_path / "system"
     system.mkdir()
     (system / "precious").touch()
-    store = Store(tmp_path / "store")
-    store.place("killed").mkdir(parents=True)
-    (store.place("killed") / "lib").symlink_to(system)
-    with store.hold(lambda: None):
+    store = ToolchainStore(tmp_path / "store")
+    store.unit_folder("killed").mkdir(parents=True)
+    (store.unit_folder("killed") / "lib").symlink_to(system)
+    with store.lock(lambda: None):
         pass
-    assert not store.place("killed").exists()
+    assert not store.unit_folder("killed").exists()
     assert (system / "precious").exists()
 
 
 def test_links(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert store.symlink_key("name") is None
+    store = ToolchainStore(tmp_path)
+    assert store.find_linked_key("name") is None
     for key in ("one", "two"):
-        store.ensure(key, lambda place: None)
+        store.ensure_unit(key, lambda place: None)
         store.link("name", key)
-        assert store.symlink_key("name") == key
-        assert (tmp_path / "name").resolve() == store.place(key)
-    (store.place("two") / ".complete").unlink()
-    assert store.symlink_key("name") is None
+        assert store.find_linked_key("name") == key
+        assert (tmp_path / "name").resolve() == store.unit_folder(key)
+    (store.unit_folder("two") / ".complete").unlink()
+    assert store.find_linked_key("name") is None
 
 
 def test_a_second_process_waits(tmp_path: Path) -> None:
@@ -108,23 +108,23 @@ def test_a_second_process_waits(tmp_path: Path) -> None:
         statuses.append(holder.poll())
         holder.communicate("go\n")
 
-    with Store(tmp_path).hold(waiting):
+    with ToolchainStore(tmp_path).lock(waiting):
         assert statuses == [None]  # it was still held when we began to wait
         assert holder.returncode == 0
 
 
 def test_output_is_returned_and_logged(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    assert run("saying", ["sh", "-c", "echo out; echo err >&2"], log) == "out\nerr\n"
+    assert run_logged("saying", ["sh", "-c", "echo out; echo err >&2"], log) == "out\nerr\n"
     assert log.read_text() == "$ sh -c 'echo out; echo err >&2'\nout\nerr\n"
 
 
 def test_failure_shows_its_own_last_lines_and_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    run("other", ["echo", "unrelated"], log)
+    run_logged("other", ["echo", "unrelated"], log)
     with pytest.raises(BuildError) as error:
-        run("counting", ["sh", "-c", "seq 1 100; exit 3"], log)
-    text = error.value.explain(lines=2)
+        run_logged("counting", ["sh", "-c", "seq 1 100; exit 3"], log)
+    text = error.value.describe_failure(lines=2)
     assert text == f"99\n100\ncounting failed (status 3); whole log: {log}"
     assert "unrelated" in log.read_text()
 
@@ -135,7 +135,7 @@ def test_failure_shows_its_own_last_lines_and_the_log(tmp_path: Path) -> None:
 )
 def test_no_end_and_no_program(tmp_path: Path, command: list[str], reason: str) -> None:
     with pytest.raises(BuildError, match=reason):
-        run("it", command, tmp_path / "log", timeout=0.2)
+        run_logged("it", command, tmp_path / "log", timeout=0.2)
 
 
 def test_surrounding_jobs_and_flags_do_not_reach_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +238,7 @@ def test_apt_gets_sources_that_the_system_does_not_offer(
     tmp_path: Path, pool: Path, only_sources: bool
 ) -> None:
     archive = AptClient(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
-    tar = archive.source("demo")
+    tar = archive.download_source("demo")
     assert tar.name == "demo_1.0.orig.tar.xz"
     assert tar.read_bytes() == pool.read_bytes()
     assert any((tmp_path / "work" / "lists").glob("*_Packages*")) is not only_sources
@@ -249,8 +249,8 @@ def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> Non
     pool.write_bytes(b"x" * pool.stat().st_size)
     archive = AptClient(tmp_path / "work", tmp_path / "log")
     with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
-        archive.source("demo")
-    assert "Hash Sum mismatch" in error.value.explain(lines=99)
+        archive.download_source("demo")
+    assert "Hash Sum mismatch" in error.value.describe_failure(lines=99)
 
 
 def test_downloads_take_private_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,11 +268,11 @@ esac"""
     for name, text in texts.items():
         (etc / name).write_text(text)
     archive = AptClient(tmp_path / "apt", tmp_path / "log")
-    assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
+    assert [d.name for d in archive.download_packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
         "libx-dev_1.0_all.deb",
     ]
-    assert archive.source("boost1.81").name == "boost1.81_1.81.0.orig.tar.xz"
+    assert archive.download_source("boost1.81").name == "boost1.81_1.81.0.orig.tar.xz"
     calls = (tmp_path / "calls").read_text().splitlines()
     assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
     assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)

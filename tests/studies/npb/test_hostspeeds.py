@@ -20,7 +20,7 @@ from roundtrip.report import data
 from roundtrip.report.blocks import plain_text
 from roundtrip.report.build import build_report
 from roundtrip.report.painter import first_svg_file
-from roundtrip.sites.simgrid import Platform, Trace
+from roundtrip.sites.simgrid import SimulatedPlatform, Trace
 from roundtrip.studies.npb import sweep
 from roundtrip.studies.npb.sweep import BenchmarkCurves, read_curves
 
@@ -32,7 +32,9 @@ ENVIRON = "openmpi41-boost181"
 SIMULATED = {"simgrid": "3.32", "platform": "grid", "platform_sha256": "5e" * 32, "host_flops": 1e9}
 
 
-def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder: Path) -> Trace:
+def record(
+    program: Sequence[str | Path], ranks: int, platform: SimulatedPlatform, folder: Path
+) -> Trace:
     """Keeps what a verified launch says of itself."""
     folder.mkdir()
     for rank in range(ranks):
@@ -56,7 +58,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
     return Trace(folder)
 
 
-def model(trace: Trace, platform: Platform) -> float:
+def model(trace: Trace, platform: SimulatedPlatform) -> float:
     latency = re.search(r'id="added" bandwidth="\w+" latency="([\d.]+)us"', platform.text)
     assert latency
     wait = WAITED * 2e-6 * float(latency[1]) if trace.ranks == 32 else 0.0

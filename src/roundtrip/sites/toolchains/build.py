@@ -23,22 +23,30 @@ from pathlib import Path
 
 from roundtrip.sites.machine import distributor_name
 from roundtrip.sites.toolchains.spec import (
+    BOOST_COMPILE_FLAGS,
     CC,
     CXX,
-    FLAGS,
     Boost,
     Mpi,
-    Plan,
     Toolchain,
-    boost_key,
-    boost_tar,
+    ToolchainPlan,
+    boost_part_key,
     has_apt,
-    is_version,
+    is_library_version,
     toolchain_plan,
+    user_boost_tar,
 )
-from roundtrip.sites.toolchains.store import AptClient, BuildError, Store, clean_environment, run
+from roundtrip.sites.toolchains.store import (
+    AptClient,
+    BuildError,
+    ToolchainStore,
+    clean_environment,
+    run_logged,
+)
 
-FEDORA_LIB = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
+FEDORA_LIBRARY_FOLDER = Path(
+    "/usr/lib64"
+)  # Fedora and its derivatives have a folder for each MPI here
 MPI_PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
@@ -49,36 +57,36 @@ def write_wrapper(path: Path, command: Sequence[str | Path], variables: str = ""
     path.chmod(0o755)
 
 
-def system_program(name: str, family: str) -> Path:
+def distribution_mpi_program(name: str, family: str) -> Path:
     """Return the path of a program of one of the distribution's MPIs."""
-    program = FEDORA_LIB / family / "bin" / name
+    program = FEDORA_LIBRARY_FOLDER / family / "bin" / name
     return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
 
 
-def fill_mpi_prefix(mpi: Mpi, archive: AptClient, place: Path) -> None:
-    """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
+def fill_mpi_prefix(mpi: Mpi, apt_client: AptClient, prefix: Path) -> None:
+    """Fill `prefix` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
     Nothing in it links to a system folder, so that no clean-up can reach one.
     """
     if mpi.wheel is None:
-        programs = {name: system_program(name, mpi.family) for name in MPI_PROGRAMS}
+        programs = {name: distribution_mpi_program(name, mpi.family) for name in MPI_PROGRAMS}
     else:
-        wheel = place / "wheel"
-        requirement = place / "requirement.txt"
-        requirement.write_text(mpi.pin or "")
+        wheel = prefix / "wheel"
+        requirement = prefix / "requirement.txt"
+        requirement.write_text(mpi.pip_requirement or "")
         command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
         command += ["--no-deps", "--ignore-installed", "--no-warn-script-location"]
         options: list[str | Path] = ["--require-hashes", "--prefix", wheel, "-r", requirement]
-        run("installing the MPI wheel", [*command, *options], archive.log)
+        run_logged("installing the MPI wheel", [*command, *options], apt_client.log)
         programs = {name: wheel / "bin" / name for name in MPI_PROGRAMS}
-    (place / "bin").mkdir()
-    compilers = f"{mpi.kind.compilers}_CC={CC} {mpi.kind.compilers}_CXX={CXX}"
+    (prefix / "bin").mkdir()
+    compilers = f"{mpi.family_table.compilers}_CC={CC} {mpi.family_table.compilers}_CXX={CXX}"
     for name, program in programs.items():
-        write_wrapper(place / "bin" / name, [program], compilers)
+        write_wrapper(prefix / "bin" / name, [program], compilers)
 
 
-_SIMULATOR_COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
-_STARTER_NAMES = ("smpirun", "mpirun", "mpiexec")
+_MPI_NAME_BY_SMPI_COMPILER = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
+_SMPIRUN_NAMES = ("smpirun", "mpirun", "mpiexec")
 _TWO_HOSTS_PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
@@ -87,39 +95,42 @@ _TWO_HOSTS_PLATFORM = """<?xml version='1.0'?>
 """
 
 
-def fill_simulator_prefix(mpi: Mpi, archive: AptClient, place: Path) -> None:
-    """Fill `place` with usr/, as unpacked, and bin/; BuildError if a package is not available.
+def fill_simulator_prefix(mpi: Mpi, apt_client: AptClient, prefix: Path) -> None:
+    """Fill `prefix` with usr/, as unpacked, and bin/; BuildError if a package is not available.
 
     bin/ has SMPI's programs under their own names and under those of any MPI.
     """
-    for deb in archive.packages(list(mpi.unpacked)):
-        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place], archive.log)
+    for deb in apt_client.download_packages(list(mpi.unpacked)):
+        run_logged(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, prefix], apt_client.log)
     # SMPI's mpi.h needs a header of Boost; a toolchain's own Boost takes precedence.
-    headers = place / "later"
+    headers = prefix / "later"
     headers.mkdir()
-    (place / "usr" / "include" / "boost").rename(headers / "boost")
-    programs = place / "usr" / "bin"
-    for name in (*_SIMULATOR_COMPILERS, _STARTER_NAMES[0]):
+    (prefix / "usr" / "include" / "boost").rename(headers / "boost")
+    programs = prefix / "usr" / "bin"
+    for name in (*_MPI_NAME_BY_SMPI_COMPILER, _SMPIRUN_NAMES[0]):
         script = programs / name
         text = script.read_text()
         for folder in ("lib", "include"):
-            text = text.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
+            text = text.replace(f"/usr/{folder}", f"{prefix}/usr/{folder}")
         text = text.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
         script.write_text(text.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n"))
-    for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
+    for library in sorted((prefix / "usr" / "lib").glob("*/*.so*")):
         if not library.is_symlink():
-            _set_rpath(library, archive.log)
-    (place / "bin").mkdir()
-    options = [f"-idirafter{headers}", *(f"-D{definition}" for definition in mpi.kind.definitions)]
-    for smpi_name, mpi_name in _SIMULATOR_COMPILERS.items():
+            _set_rpath(library, apt_client.log)
+    (prefix / "bin").mkdir()
+    options = [
+        f"-idirafter{headers}",
+        *(f"-D{definition}" for definition in mpi.family_table.definitions),
+    ]
+    for smpi_name, mpi_name in _MPI_NAME_BY_SMPI_COMPILER.items():
         for name in (smpi_name, mpi_name):
-            write_wrapper(place / "bin" / name, [programs / smpi_name, *options])
-    for name in _STARTER_NAMES:
-        write_wrapper(place / "bin" / name, [programs / _STARTER_NAMES[0]])
+            write_wrapper(prefix / "bin" / name, [programs / smpi_name, *options])
+    for name in _SMPIRUN_NAMES:
+        write_wrapper(prefix / "bin" / name, [programs / _SMPIRUN_NAMES[0]])
 
 
-def two_host_options(folder: Path) -> list[str | Path]:
-    """Options of smpirun for two ranks on a host each; `folder` gets the files that they name."""
+def write_two_host_platform(folder: Path) -> list[str | Path]:
+    """Write a platform of two hosts into `folder`; return smpirun's options for a rank on each."""
     platform, hosts = folder / "pair.xml", folder / "hosts"
     platform.write_text(_TWO_HOSTS_PLATFORM)
     hosts.write_text("host0\nhost1\n")
@@ -127,14 +138,14 @@ def two_host_options(folder: Path) -> list[str | Path]:
 
 
 def _set_rpath(library: Path, log: Path) -> None:
-    """Let a library of Debian look beside itself, not in the system's folders only."""
+    """Change `library` so that the loader looks for its dependencies beside it, too."""
     command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
-    run(f"setting the search path of {library.name}", command, log)
+    run_logged(f"setting the search path of {library.name}", command, log)
 
 
 BOOST_LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
 #: Flags that Boost's own build adds for each library.
-_LIBRARY_FLAGS = {
+_FLAGS_BY_BOOST_LIBRARY = {
     "serialization": (
         "-fvisibility=hidden",
         "-fvisibility-inlines-hidden",
@@ -145,26 +156,32 @@ _LIBRARY_FLAGS = {
 }
 
 
-def fill_boost_headers(boost: Boost, archive: AptClient, place: Path) -> None:
-    """Fill `place` with include/boost."""
-    if boost_tar() or not has_apt():
+def fill_boost_headers(boost: Boost, apt_client: AptClient, folder: Path) -> None:
+    """Fill `folder` with include/boost."""
+    if user_boost_tar() or not has_apt():
         options = ["--strip-components=1"]
-        _unpack(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
+        _unpack(
+            apt_client.download_boost_tar(boost),
+            ["*/boost"],
+            folder / "include",
+            apt_client.log,
+            options,
+        )
         return
     name = f"libboost{boost.series}-dev"
-    (deb,) = archive.packages([name])
-    run(f"unpacking {name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
-    (place / "deb" / "usr" / "include").rename(place / "include")
-    shutil.rmtree(place / "deb")
+    (deb,) = apt_client.download_packages([name])
+    run_logged(f"unpacking {name}", ["dpkg-deb", "-x", deb, folder / "deb"], apt_client.log)
+    (folder / "deb" / "usr" / "include").rename(folder / "include")
+    shutil.rmtree(folder / "deb")
 
 
-def fill_boost_sources(boost: Boost, archive: AptClient, place: Path) -> None:
-    """Fill `place` with the files of both libraries: mpi/ and serialization/."""
+def fill_boost_sources(boost: Boost, apt_client: AptClient, folder: Path) -> None:
+    """Fill `folder` with the files of both libraries: mpi/ and serialization/."""
     patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in BOOST_LIBRARIES]
-    temporary = place / "unpacked"
-    _unpack(archive.boost(boost), patterns, temporary, archive.log)
+    temporary = folder / "unpacked"
+    _unpack(apt_client.download_boost_tar(boost), patterns, temporary, apt_client.log)
     for name in BOOST_LIBRARIES:
-        next(temporary.glob(f"*/libs/{name}/src")).rename(place / name)
+        next(temporary.glob(f"*/libs/{name}/src")).rename(folder / name)
     shutil.rmtree(temporary)
 
 
@@ -173,33 +190,37 @@ def _unpack(
 ) -> None:
     folder.mkdir()
     options = ["--no-wildcards-match-slash", "--wildcards", *extra_options, *patterns]
-    run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
+    run_logged(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
 
 
-def take_debian_libraries(boost: Boost, archive: AptClient, place: Path) -> str:
-    """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
+def fill_debian_libraries(boost: Boost, apt_client: AptClient, prefix: Path) -> str:
+    """Fill `prefix`/lib from Debian's packages for Open MPI; return their origin in words."""
     names = [f"libboost-{name}{boost.version}" for name in BOOST_LIBRARIES]
-    for deb in (debs := archive.packages(names)):
-        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
-    (place / "lib").mkdir()
+    for deb in (debs := apt_client.download_packages(names)):
+        run_logged(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, prefix / "deb"], apt_client.log)
+    (prefix / "lib").mkdir()
     for name in BOOST_LIBRARIES:
         file = f"libboost_{name}.so.{boost.version}"
-        next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
-        _set_rpath(place / "lib" / file, archive.log)
-        (place / "lib" / f"libboost_{name}.so").symlink_to(file)
-    shutil.rmtree(place / "deb")
+        next((prefix / "deb").glob(f"usr/lib/*/{file}")).rename(prefix / "lib" / file)
+        _set_rpath(prefix / "lib" / file, apt_client.log)
+        (prefix / "lib" / f"libboost_{name}.so").symlink_to(file)
+    shutil.rmtree(prefix / "deb")
     return f"{distributor_name()} {names[1]} {debs[1].name.split('_')[1]}"
 
 
-def compile_libraries(
-    plan: Plan, sources: Path, place: Path, log: Path, progress: Callable[[int, int], None]
+def compile_boost_libraries(
+    plan: ToolchainPlan,
+    sources: Path,
+    prefix: Path,
+    log: Path,
+    progress: Callable[[int, int], None],
 ) -> None:
-    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi.
+    """Fill `prefix`/lib by compiling `sources` with the MPI in `prefix`/mpi.
 
     `progress(done, of)` is called after each file.  BuildError if a file does not compile.
     """
-    compiler = place / "mpi" / "bin" / "mpicxx"
-    objects = place / "objects"
+    compiler = prefix / "mpi" / "bin" / "mpicxx"
+    objects = prefix / "objects"
     jobs: dict[Path, list[str | Path]] = {}
     for library in BOOST_LIBRARIES:
         for source in sorted((sources / library).glob("*.cpp")):
@@ -207,12 +228,18 @@ def compile_libraries(
                 continue
             output = objects / library / f"{source.stem}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
-            flags = [*FLAGS, *_LIBRARY_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            flags = [
+                *BOOST_COMPILE_FLAGS,
+                *_FLAGS_BY_BOOST_LIBRARY[library],
+                "-w",
+                "-isystem",
+                str(prefix / "include"),
+            ]
             jobs[output] = [compiler, *flags, "-c", source, "-o", output]
     # The slowest file, a grammar, must not come last.
     order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
+        futures = [pool.submit(run_logged, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
         try:
             for count, future in enumerate(as_completed(futures), 1):
                 future.result()
@@ -220,35 +247,35 @@ def compile_libraries(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    (place / "lib").mkdir()
+    (prefix / "lib").mkdir()
     for library in BOOST_LIBRARIES:
         files = sorted((objects / library).glob("*.o"))
-        if plan.toolchain.mpi.kind.simulator:
+        if plan.toolchain.mpi.family_table.simulator:
             file = f"libboost_{library}.a"
-            run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *files], log)
+            run_logged(f"collecting {file}", ["ar", "rcs", prefix / "lib" / file, *files], log)
         else:
-            _link_shared(plan.toolchain.boost, library, files, place, log)
+            _link_shared(plan.toolchain.boost, library, files, prefix, log)
     shutil.rmtree(objects)
 
 
-def _link_shared(boost: Boost, library: str, files: list[Path], place: Path, log: Path) -> None:
+def _link_shared(boost: Boost, library: str, files: list[Path], prefix: Path, log: Path) -> None:
     file = f"libboost_{library}.so.{boost.version}"
-    lib = place / "lib"
-    compiler = place / "mpi" / "bin" / "mpicxx"
+    lib = prefix / "lib"
+    compiler = prefix / "mpi" / "bin" / "mpicxx"
     command: list[str | Path] = [compiler, "-shared", "-pthread", "-o", lib / file, *files]
     command += [f"-Wl,-soname,{file}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,relro", f"-L{lib}"]
     if library == "mpi":
         command.append("-lboost_serialization")
-    run(f"linking {file}", command, log)
+    run_logged(f"linking {file}", command, log)
     (lib / f"libboost_{library}.so").symlink_to(file)
 
 
 #: Called with the name of a toolchain and its current step, finally ``good``.
-StateListener = Callable[[str, str], None]
+BuildStepListener = Callable[[str, str], None]
 
 
-def selftest_faults(plan: Plan, output: str) -> list[str]:
-    """Return the faults in the self-test's output; [] without any."""
+def selftest_faults(plan: ToolchainPlan, output: str) -> list[str]:
+    """Return a line for each fault in the self-test's `output`; [] without any."""
     lines = output.strip().splitlines()[-4:]
     if len(lines) < 4:
         return ["the self-test printed no complete answer"]
@@ -260,19 +287,19 @@ def selftest_faults(plan: Plan, output: str) -> list[str]:
         faults.append(f"received {total} instead of 321")
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         faults.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
-    prefix = plan.toolchain.mpi.kind.answers
-    if not is_version(library, prefix, plan.mpi.version, exactly=True):
+    prefix = plan.toolchain.mpi.family_table.answers
+    if not is_library_version(library, prefix, plan.mpi.version, exactly=True):
         faults.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return faults
 
 
-def check_toolchain(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
+def check_toolchain(plan: ToolchainPlan, prefix: Path, mpi: Path, log: Path) -> None:
     """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
     program, lib = prefix / "selftest", prefix / "lib"
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
     source = Path(__file__).with_name("selftest.cpp")
     command += [str(source), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
-    run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
+    run_logged("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
     launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
     env = clean_environment() | {  # two ranks run anywhere, also as root and on one core
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -281,33 +308,37 @@ def check_toolchain(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     if os.geteuid() == 0:
         env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        if plan.toolchain.mpi.kind.simulator:
-            launch += two_host_options(Path(folder))
-        output = run("running the self-test", [*launch, program], log, env=env, timeout=120)
+        if plan.toolchain.mpi.family_table.simulator:
+            launch += write_two_host_platform(Path(folder))
+        output = run_logged("running the self-test", [*launch, program], log, env=env, timeout=120)
     program.unlink()
     if faults := selftest_faults(plan, output):
         raise BuildError("self-test: " + "; ".join(faults), log, output)
 
 
-def pending_plans(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
+def pending_plans(toolchains: Sequence[Toolchain], store: ToolchainStore) -> list[ToolchainPlan]:
     """Return the plans of the toolchains that are missing or stale."""
     plans = [toolchain_plan(toolchain) for toolchain in toolchains]
-    return [p for p in plans if store.symlink_key(p.toolchain.name) != p.key]
+    return [p for p in plans if store.find_linked_key(p.toolchain.name) != p.key]
 
 
-def build_plans(plans: Sequence[Plan], store: Store, report: StateListener) -> None:
+def build_plans(
+    plans: Sequence[ToolchainPlan], store: ToolchainStore, report: BuildStepListener
+) -> None:
     """Build each plan in turn; BuildError at the first failure.  The caller holds the store."""
     work = store.root / "work"
     try:
         for plan in plans:
             name = plan.toolchain.name
-            log = store.log(name)
+            log = store.create_log(name)
             report(name, plan.mpi.origin)
-            archive = AptClient(work, log)
+            apt_client = AptClient(work, log)
             fill = fill_simulator_prefix if plan.mpi.mpi.unpacked else fill_mpi_prefix
-            mpi = store.ensure(plan.mpi.key, partial(fill, plan.mpi.mpi, archive))
+            mpi = store.ensure_unit(plan.mpi.key, partial(fill, plan.mpi.mpi, apt_client))
             store.link(plan.mpi.mpi.name, plan.mpi.key)
-            store.ensure(plan.key, partial(_make_toolchain, plan, store, mpi, archive, report))
+            store.ensure_unit(
+                plan.key, partial(_make_toolchain, plan, store, mpi, apt_client, report)
+            )
             store.link(name, plan.key)
             report(name, "good")
     finally:
@@ -315,30 +346,38 @@ def build_plans(plans: Sequence[Plan], store: Store, report: StateListener) -> N
 
 
 def _make_toolchain(
-    plan: Plan, store: Store, mpi: Path, archive: AptClient, report: StateListener, place: Path
+    plan: ToolchainPlan,
+    store: ToolchainStore,
+    mpi: Path,
+    apt_client: AptClient,
+    report: BuildStepListener,
+    prefix: Path,
 ) -> None:
-    toolchain, boost, log = plan.toolchain, plan.toolchain.boost, archive.log
+    toolchain, boost, log = plan.toolchain, plan.toolchain.boost, apt_client.log
     say = partial(report, toolchain.name)
-    headers = boost_key(boost, "headers")
+    headers = boost_part_key(boost, "headers")
     say(f"Boost {boost.version}: headers")
-    store.ensure(headers, partial(fill_boost_headers, boost, archive))
-    (place / "include").symlink_to(Path("..") / headers / "include")
-    (place / "mpi").symlink_to(Path("..") / mpi.name)
-    if plan.from_debian:
+    store.ensure_unit(headers, partial(fill_boost_headers, boost, apt_client))
+    (prefix / "include").symlink_to(Path("..") / headers / "include")
+    (prefix / "mpi").symlink_to(Path("..") / mpi.name)
+    if plan.uses_debian_boost:
         say(f"Boost {boost.version}: Debian's libraries")
-        origin = take_debian_libraries(boost, archive, place)
+        origin = fill_debian_libraries(boost, apt_client, prefix)
         flags = ["as Debian built it"]
     else:
         say(f"Boost {boost.version}: sources")
-        make_sources = partial(fill_boost_sources, boost, archive)
-        sources = store.ensure(boost_key(boost, "sources"), make_sources)
-        compile_libraries(
-            plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
+        make_sources = partial(fill_boost_sources, boost, apt_client)
+        sources = store.ensure_unit(boost_part_key(boost, "sources"), make_sources)
+        compile_boost_libraries(
+            plan, sources, prefix, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        supplier = "a tar file's" if boost_tar() else f"{distributor_name()}'s"
-        origin, flags = f"built from {supplier} boost{boost.series} sources", list(FLAGS)
+        supplier = "a tar file's" if user_boost_tar() else f"{distributor_name()}'s"
+        origin, flags = (
+            f"built from {supplier} boost{boost.series} sources",
+            list(BOOST_COMPILE_FLAGS),
+        )
     say("self-test: two ranks")
-    check_toolchain(plan, place, mpi, log)
+    check_toolchain(plan, prefix, mpi, log)
     record = {
         "schema": 1,
         "name": toolchain.name,
@@ -351,4 +390,4 @@ def _make_toolchain(
         "compiler": {"id": Path(CXX).name, "version": plan.compiler, "flags": flags},
         "key": plan.key,
     }
-    (place / "toolchain.json").write_text(json.dumps(record, indent=2) + "\n")
+    (prefix / "toolchain.json").write_text(json.dumps(record, indent=2) + "\n")

@@ -24,7 +24,7 @@ from roundtrip.model import Table
 from roundtrip.sites import machine, programs
 from roundtrip.tables import TextList
 
-#: In a campaign, the toolchains that `Catalogue.smoke` names.
+#: In a campaign, the toolchains that `Catalogue.smoke_names` names.
 SMOKE_CAMPAIGN = "smoke"
 
 
@@ -82,16 +82,16 @@ class Mpi(_MpiTable):
     """An MPI of version `series`, major.minor; `is_available`: this machine can have it."""
 
     name: str
-    kind: MpiFamily
+    family_table: MpiFamily
     is_available: bool
 
     @property
     def title(self) -> str:
         """``Open MPI 4.1``."""
-        return f"{self.kind.title} {self.series}"
+        return f"{self.family_table.title} {self.series}"
 
     @property
-    def pin(self) -> str | None:
+    def pip_requirement(self) -> str | None:
         """Lines of a requirements file with the hashes of the wheel; None without a wheel."""
         hashes = [f"--hash={value}" for value in self.hashes]
         return " \\\n    ".join([self.wheel, *hashes]) + "\n" if self.wheel else None
@@ -141,17 +141,17 @@ class Catalogue:
         return [item for item in toolchains if item.mpi.is_available and item.boost.is_available]
 
     @property
-    def smoke(self) -> tuple[str, ...]:
+    def smoke_names(self) -> tuple[str, ...]:
         """Toolchains of campaign `smoke`: the distribution's MPI of each family, or a wheel."""
         mpi_by_family: dict[str, Mpi] = {}
         for mpi in self.mpis.values():
             is_first = mpi.family not in mpi_by_family
-            if mpi.is_available and not mpi.kind.simulator and (mpi.packages or is_first):
+            if mpi.is_available and not mpi.family_table.simulator and (mpi.packages or is_first):
                 mpi_by_family[mpi.family] = mpi
-        return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in mpi_by_family.values())
+        return tuple(f"{mpi.name}-{self.newest_boost.name}" for mpi in mpi_by_family.values())
 
     @property
-    def last_boost(self) -> Boost:
+    def newest_boost(self) -> Boost:
         """The newest Boost here; programs that do not use Boost are measured with it only."""
         boosts = list(self.boosts.values())
         return ([boost for boost in boosts if boost.is_available] or boosts)[-1]
@@ -163,38 +163,42 @@ class Catalogue:
         """
         toolchains = self.toolchains
         if everything:
-            return [item for item in self.available_toolchains if not item.mpi.kind.simulator]
+            return [
+                item for item in self.available_toolchains if not item.mpi.family_table.simulator
+            ]
         for name in names:
             if name not in toolchains:
                 raise UserError(f"unknown toolchain {name!r}; toolchains: {', '.join(toolchains)}")
-        return [toolchains[name] for name in dict.fromkeys(names or self.smoke)]
+        return [toolchains[name] for name in dict.fromkeys(names or self.smoke_names)]
 
 
-def catalogue(checkout: Path | None = None) -> Catalogue:
-    """The toolchains of `checkout`, this one by default; UserError with the line of a fault."""
-    return load_catalogue((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
+def read_catalogue(checkout: Path | None = None) -> Catalogue:
+    """Read the toolchains of `checkout`, by default this one; UserError with a fault's line."""
+    return read_catalogue_file((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
 
 
-def load_catalogue(file: Path) -> Catalogue:
-    """The toolchains that `file` declares; UserError with the line of the first fault."""
-    data, places = tables.read(file)
-    content = tables.validate(data, _CatalogueFile, places, file)
-    for kind, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
+def read_catalogue_file(file: Path) -> Catalogue:
+    """Read the toolchains that `file` declares; UserError with the line of the first fault."""
+    data, key_lines = tables.read(file)
+    content = tables.validate(data, _CatalogueFile, key_lines, file)
+    for table_name, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
         for name in names:
             if not re.fullmatch(r"[a-z][a-z0-9]*", name):  # ReFrame accepts it in longer names
                 message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
-                raise tables.fault(message, (kind, name), places, file)
+                raise tables.fault(message, (table_name, name), key_lines, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
     distribution = machine.distribution_name()
     mpis = {}
     for name, table in content.mpi.items():
         if fault := _mpi_fault(table, content):
-            raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
+            raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), key_lines, file)
         is_listed = not table.distributions or distribution in table.distributions
         is_available = is_listed and distribution not in table.without
         family = content.family[table.family]
-        mpis[name] = Mpi(name=name, kind=family, is_available=is_available, **table.model_dump())
+        mpis[name] = Mpi(
+            name=name, family_table=family, is_available=is_available, **table.model_dump()
+        )
     distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
     packages = [name for mpi in distribution_mpis for name in mpi.packages]
     versions = machine.installed_packages(packages) or {}
@@ -210,10 +214,10 @@ def load_catalogue(file: Path) -> Catalogue:
 
 
 def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
-    """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
+    """Return `mpi` in the version that this distribution has installed; None if it has none."""
     version = next((versions[name] for name in mpi.packages if name in versions), "")
     numbers = machine.upstream_version(version).split(".")
-    if numbers[0] not in mpi.kind.accepts:
+    if numbers[0] not in mpi.family_table.accepts:
         return None
     series = ".".join(numbers[:2])
     name = f"{mpi.family}{series.replace('.', '')}"
@@ -235,7 +239,7 @@ def _mpi_fault(mpi: _MpiTable, content: _CatalogueFile) -> tuple[str, str] | Non
     return None
 
 
-def is_version(library: str, prefix: str, version: str, exactly: bool = False) -> bool:
+def is_library_version(library: str, prefix: str, version: str, exactly: bool = False) -> bool:
     """Whether the description `library` of an MPI library begins with `prefix`, optional blanks and
     colons, and `version`; unless `exactly`, further parts of the version may follow."""
     end = r"(?!\.?\d)" if exactly else r"(?!\d)"
@@ -243,25 +247,25 @@ def is_version(library: str, prefix: str, version: str, exactly: bool = False) -
 
 
 #: Increase it when the build steps change in a way that no other input of the keys shows.
-RECIPE = 1
+RECIPE_VERSION = 1
 CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
 #: Debian's own flags for Boost, so that Debian's Boost.MPI and ours differ only in the MPI.
-FLAGS = (
+BOOST_COMPILE_FLAGS = (
     *("-std=gnu++17", "-O2", "-g0", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2"),
     *("-DNDEBUG", "-fPIC", "-pthread"),
 )
-SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
+SPACK_REMEDY = "or build with Spack: spack env activate . && spack install"
 
 
 def content_key(inputs: Mapping[str, object]) -> str:
-    """16 hex digits of the SHA-256 of `inputs` as canonical JSON."""
+    """Return 16 hex digits of the SHA-256 of `inputs`, the parts of a build, as canonical JSON."""
     text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class ResolvedMpi:
-    """An MPI as it is on this machine: `origin` in words."""
+    """An MPI as it is on this machine: `origin` for people, `key` of its folder in the store."""
 
     mpi: Mpi
     version: str
@@ -270,8 +274,8 @@ class ResolvedMpi:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A toolchain as it would be built here now."""
+class ToolchainPlan:
+    """A toolchain as it would be built now; `compiler` is a version, `key` that of its folder."""
 
     toolchain: Toolchain
     mpi: ResolvedMpi
@@ -279,7 +283,7 @@ class Plan:
     key: str
 
     @property
-    def from_debian(self) -> bool:
+    def uses_debian_boost(self) -> bool:
         """Whether Debian has a Boost.MPI that is linked with this MPI."""
         return self.toolchain.mpi.boost == "debian" and has_apt()
 
@@ -295,18 +299,18 @@ def compiler_version() -> str:
     try:
         run = subprocess.run([CXX, "-dumpfullversion"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        raise UserError(f"no compiler {CXX}: run `make setup`, {SPACK_ROUTE}") from None
+        raise UserError(f"no compiler {CXX}: run `make setup`, {SPACK_REMEDY}") from None
     return run.stdout.strip()
 
 
 def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
-    """Plan of one MPI; UserError if its package is missing here, or of another series."""
+    """Return an MPI as it is here; UserError if its package is missing, or of another series."""
     if mpi.packages:
         versions = machine.installed_packages(mpi.packages) or {}
         package = next((name for name in mpi.packages if name in versions), None)
         if package is None:
             names = " or ".join(mpi.packages)
-            raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_ROUTE}")
+            raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_REMEDY}")
         release = versions[package]
         version, origin = (
             machine.upstream_version(release),
@@ -319,47 +323,49 @@ def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
         wheel, version = (mpi.wheel or "").split("==")
         origin = f"PyPI {wheel} {version}"
     if not f"{version}.".startswith(f"{mpi.series}."):
-        raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
-    inputs: dict[str, object] = {"recipe": RECIPE, "unit": mpi.name, "origin": origin}
-    inputs |= {"pin": mpi.pin, "cxx": CXX}
+        raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_REMEDY}")
+    inputs: dict[str, object] = {"recipe": RECIPE_VERSION, "unit": mpi.name, "origin": origin}
+    inputs |= {"pin": mpi.pip_requirement, "cxx": CXX}
     if mpi.unpacked:
-        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.kind.definitions}
+        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.family_table.definitions}
     return ResolvedMpi(mpi, version, origin, content_key(inputs))
 
 
-def toolchain_plan(toolchain: Toolchain) -> Plan:
-    """Plan of one toolchain; UserError if this machine cannot have it."""
+def toolchain_plan(toolchain: Toolchain) -> ToolchainPlan:
+    """Return the plan of one toolchain; UserError if this machine cannot have it."""
     mpi = resolve_mpi(toolchain.mpi)
     compiler = compiler_version()
     inputs = {
-        "recipe": RECIPE,
+        "recipe": RECIPE_VERSION,
         "unit": toolchain.name,
         "mpi": mpi.key,
         "boost": toolchain.boost.version,
         "compiler": [CXX, compiler],
-        "flags": FLAGS,
-        **_boost_tar_key(),
+        "flags": BOOST_COMPILE_FLAGS,
+        **_boost_tar_digest(),
     }
-    return Plan(toolchain, mpi, compiler, content_key(inputs))
+    return ToolchainPlan(toolchain, mpi, compiler, content_key(inputs))
 
 
-def boost_key(boost: Boost, part: str) -> str:
+def boost_part_key(boost: Boost, part: str) -> str:
     """Return the key of headers or sources (`part`) of Boost, which toolchains share.
 
     UserError if the user's own tar file of Boost cannot be read.
     """
-    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_boost_tar_key()})
+    return content_key(
+        {"recipe": RECIPE_VERSION, "unit": part, "boost": boost.version, **_boost_tar_digest()}
+    )
 
 
-def boost_tar() -> Path | None:
-    """The tar file that the user names as Boost, if any."""
+def user_boost_tar() -> Path | None:
+    """Return the tar file of Boost that ``$ROUNDTRIP_BOOST`` names, if any."""
     name = os.environ.get("ROUNDTRIP_BOOST")
     return Path(name) if name else None
 
 
-def _boost_tar_key() -> dict[str, object]:
+def _boost_tar_digest() -> dict[str, object]:
     """Return the digest of the user's tar file of Boost, or {}; UserError if it cannot be read."""
-    tar_file = boost_tar()
+    tar_file = user_boost_tar()
     if tar_file is None:
         return {}
     try:

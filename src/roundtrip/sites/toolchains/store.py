@@ -28,26 +28,32 @@ from pathlib import Path
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import schedulers
-from roundtrip.sites.toolchains.spec import Boost, Toolchain, boost_tar, has_apt, toolchain_plan
+from roundtrip.sites.toolchains.spec import (
+    Boost,
+    Toolchain,
+    has_apt,
+    toolchain_plan,
+    user_boost_tar,
+)
 
 _COMPLETE_FILE = ".complete"
 
 
 @dataclass(frozen=True)
-class Store:
-    """The units below `root`."""
+class ToolchainStore:
+    """The units below `root`: folders with built parts, and the links to them."""
 
     root: Path
 
-    def place(self, key: str) -> Path:
-        """Folder of a unit, whether it is there or not."""
+    def unit_folder(self, key: str) -> Path:
+        """Return the folder of the unit `key`, whether it exists or not."""
         return self.root / "by-key" / key
 
     def is_complete(self, key: str) -> bool:
         """Whether a unit has been built to its end."""
-        return (self.place(key) / _COMPLETE_FILE).is_file()
+        return (self.unit_folder(key) / _COMPLETE_FILE).is_file()
 
-    def symlink_key(self, name: str) -> str | None:
+    def find_linked_key(self, name: str) -> str | None:
         """Key of the complete unit that `name` links to; None if there is none."""
         link = self.root / name
         key = link.readlink().name if link.is_symlink() else None
@@ -60,50 +66,51 @@ class Store:
         temporary.symlink_to(Path("by-key") / key)
         temporary.replace(self.root / name)
 
-    def ensure(self, key: str, make: Callable[[Path], None]) -> Path:
-        """The folder of the unit `key`, filled by `make(folder)` if it is not complete."""
-        place = self.place(key)
+    def ensure_unit(self, key: str, make: Callable[[Path], None]) -> Path:
+        """Return the folder of the unit `key`; `make(folder)` fills it if it is not complete."""
+        folder = self.unit_folder(key)
         if not self.is_complete(key):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
             try:
-                make(place)
+                make(folder)
             except BaseException:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
                 raise
-            (place / _COMPLETE_FILE).touch()
-        return place
+            (folder / _COMPLETE_FILE).touch()
+        return folder
 
-    def log(self, name: str) -> Path:
-        """An empty log file for a build of `name`."""
+    def create_log(self, name: str) -> Path:
+        """Create an empty log file for a build of toolchain `name`; return its path."""
         path = self.root / "logs" / f"{name}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
         return path
 
     @contextmanager
-    def hold(self, on_wait: Callable[[], None]) -> Iterator[None]:
-        """Hold the store and remove incomplete units; call `on_wait()` before it has to wait."""
+    def lock(self, on_wait: Callable[[], None]) -> Iterator[None]:
+        """Lock the store and remove incomplete units; call `on_wait()` first if it has to wait."""
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         try:
             if not files.try_lock(descriptor):
                 on_wait()
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            for place in (self.root / "by-key").glob("*"):
-                if not (place / _COMPLETE_FILE).is_file():
-                    shutil.rmtree(place, ignore_errors=True)
+            for folder in (self.root / "by-key").glob("*"):
+                if not (folder / _COMPLETE_FILE).is_file():
+                    shutil.rmtree(folder, ignore_errors=True)
             shutil.rmtree(self.root / "work", ignore_errors=True)
             yield
         finally:
             os.close(descriptor)
 
 
-def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
-    """Return ``good``, ``stale`` (built from other parts than now) or ``not built``, by name."""
+def toolchain_states(toolchains: Iterable[Toolchain], store: ToolchainStore) -> dict[str, str]:
+    """Return the state of each of `toolchains` in `store`, by name: ``good``, ``stale`` (built from
+    other parts than now) or ``not built``."""
     state_by_name = {}
     for toolchain in toolchains:
-        link_key = store.symlink_key(toolchain.name)
+        link_key = store.find_linked_key(toolchain.name)
         try:
             plan_key = toolchain_plan(toolchain).key
         except UserError:
@@ -130,7 +137,7 @@ class BuildError(Exception):
         self.output = output
         super().__init__(message)
 
-    def explain(self, lines: int = 15) -> str:
+    def describe_failure(self, lines: int = 15) -> str:
         """Return the last `lines` of the output, then a line with the failed step and the log."""
         tail = self.output.splitlines()[-lines:]
         return "\n".join([*tail, f"{self.message}; whole log: {self.log}"])
@@ -147,7 +154,7 @@ def clean_environment() -> dict[str, str]:
     }
 
 
-def run(
+def run_logged(
     step: str,
     command: Sequence[str | Path],
     log: Path,
@@ -183,12 +190,17 @@ def run(
 
 
 def apt_source_files() -> list[Path]:
-    """The files with the sources of apt."""
+    """Return the files in which apt's package sources are configured."""
     query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
     output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
-    places = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
-    main_file, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
-    part_files = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
+    path_by_variable = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
+    main_file, parts = (
+        Path(path_by_variable.get("SINGLE", "")),
+        Path(path_by_variable.get("PARTS", "")),
+    )
+    part_files = (
+        sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if path_by_variable else []
+    )
     return [file for file in (main_file, *part_files) if file.is_file()]
 
 
@@ -200,17 +212,22 @@ def add_deb_src(
     Only the entries of this machine's suite are repeated.  CDs are left out, and with
     `only_sources` every `deb`.
     """
-    kinds = ("deb-src",) if only_sources else ("deb", "deb-src")
+    entry_types = ("deb-src",) if only_sources else ("deb", "deb-src")
     codename = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
     if suffix == ".sources":
         types = re.compile(r"^Types:(?=.*\bdeb\b(?!-)).*$", re.MULTILINE | re.IGNORECASE)
-        entries = re.split(r"\n(?:\s*\n)+", types.sub(f"Types: {' '.join(kinds)}", text).strip())
+        entries = re.split(
+            r"\n(?:\s*\n)+", types.sub(f"Types: {' '.join(entry_types)}", text).strip()
+        )
         suite = re.compile(rf"^(Suites:)(?:.*\s)?{codename}()(?:\s.*)?$", re.MULTILINE)
     else:
-        place = r"((?:\[.*?\][ \t]+)?(?!cdrom:)\S+[ \t]+[^#\s].*)"
-        pairs = re.findall(rf"^(deb|deb-src)[ \t]+{place}$", text, re.MULTILINE)
+        source_pattern = r"((?:\[.*?\][ \t]+)?(?!cdrom:)\S+[ \t]+[^#\s].*)"
+        pairs = re.findall(rf"^(deb|deb-src)[ \t]+{source_pattern}$", text, re.MULTILINE)
         lines = [
-            f"{kind} {rest}" for own, rest in pairs for kind in kinds if kind in (own, "deb-src")
+            f"{new_type} {source_text}"
+            for entry_type, source_text in pairs
+            for new_type in entry_types
+            if new_type in (entry_type, "deb-src")
         ]
         entries = list(dict.fromkeys(lines))
         suite = re.compile(rf"^(deb\S*\s+(?:\[.*?\]\s+)?\S+)\s+{codename}(\s.*)$")
@@ -234,7 +251,7 @@ class AptClient:
 
     @cached_property
     def _apt_options(self) -> list[str]:
-        sources = self._folder("sources.list.d")
+        sources = self._make_folder("sources.list.d")
         for number, file in enumerate(apt_source_files()):
             text = file.read_text(errors="replace")
             text = add_deb_src(text, file.suffix, self.suites, self.only_sources)
@@ -242,51 +259,60 @@ class AptClient:
         settings = {
             "Dir::Etc::SourceList": "/dev/null",
             "Dir::Etc::SourceParts": sources,
-            "Dir::State::Lists": self._folder("lists"),
-            "Dir::Cache": self._folder("cache"),
+            "Dir::State::Lists": self._make_folder("lists"),
+            "Dir::Cache": self._make_folder("cache"),
             "Acquire::Retries": 3,
             "Acquire::Languages": "none",
         }
         if os.geteuid() == 0:
             settings["APT::Sandbox::User"] = "root"  # user _apt may not enter this folder
         options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
-        run("updating package lists", ["apt-get", *options, "update"], self.log)
+        run_logged("updating package lists", ["apt-get", *options, "update"], self.log)
         return options
 
-    def apt(self, step: str, folder: str, program: str, *words: str) -> tuple[str, Path]:
-        """Run apt's `program` in `folder` of `work`; return output and folder.  BuildError."""
-        place = self._folder(folder)
-        return run(step, [program, *self._apt_options, *words], self.log, cwd=place), place
+    def run_apt(self, step: str, folder: str, program: str, *arguments: str) -> tuple[str, Path]:
+        """Run apt's `program` in `folder` of `work`; return its output and the folder.
 
-    def _folder(self, name: str) -> Path:
+        BuildError if it fails.
+        """
+        work_folder = self._make_folder(folder)
+        return run_logged(
+            step, [program, *self._apt_options, *arguments], self.log, cwd=work_folder
+        ), work_folder
+
+    def _make_folder(self, name: str) -> Path:
         folder = self.work / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def packages(self, names: list[str]) -> list[Path]:
+    def download_packages(self, names: list[str]) -> list[Path]:
         """Download binary packages and return their .deb files, in the order of `names`."""
         step = f"downloading {' '.join(names)}"
-        _, folder = self.apt(step, "deb", "apt-get", "download", *names)
+        _, folder = self.run_apt(step, "deb", "apt-get", "download", *names)
         return [next(folder.glob(f"{name}_*.deb")) for name in names]
 
-    def source(self, name: str) -> Path:
+    def download_source(self, name: str) -> Path:
         """Download a source package and return its upstream tar file."""
-        words = ["source", "--download-only", name]
-        _, folder = self.apt(f"downloading the sources of {name}", "src", "apt-get", *words)
+        arguments = ["source", "--download-only", name]
+        _, folder = self.run_apt(f"downloading the sources of {name}", "src", "apt-get", *arguments)
         return next(folder.glob(f"{name}_*.orig.tar.*"))
 
-    def boost(self, boost: Boost) -> Path:
-        """The tar file of Boost: $ROUNDTRIP_BOOST, or that of the distribution's source package."""
-        if tar_file := boost_tar():
+    def download_boost_tar(self, boost: Boost) -> Path:
+        """Return the tar file of Boost: $ROUNDTRIP_BOOST, or that of the source package."""
+        if tar_file := user_boost_tar():
             return tar_file
         if has_apt():
-            return self.source(f"boost{boost.series}")
+            return self.download_source(f"boost{boost.series}")
         if not shutil.which("dnf"):
             remedy = "set ROUNDTRIP_BOOST to its tar file"
             raise BuildError(f"Boost {boost.version} is not offered here: {remedy}", self.log)
-        folder = self._folder("src")
-        run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=folder)
+        folder = self._make_folder("src")
+        run_logged(
+            "downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=folder
+        )
         package = next(folder.glob("boost-*.src.rpm"))
-        run(f"unpacking {package.name}", ["rpm2archive", package], self.log)
-        run(f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=folder)
+        run_logged(f"unpacking {package.name}", ["rpm2archive", package], self.log)
+        run_logged(
+            f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=folder
+        )
         return next(folder.glob("boost_*.tar.*"))

@@ -46,7 +46,7 @@ from roundtrip import files, model
 from roundtrip.errors import UserError
 from roundtrip.report.data import BundleData
 from roundtrip.sites import simgrid
-from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
+from roundtrip.sites.simgrid import RUN_RECORD_FILE, Trace, record_trace, replay_trace
 from roundtrip.studies import third_party
 from roundtrip.studies.npb import (
     CLASSES,
@@ -124,8 +124,8 @@ class Sweep:
         problem = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *problem, f"--seed={self.seed}"]
         platform = simgrid.read_platform(self.platform, _RECORDING_FLOP_PER_S, 0.0)
-        trace = record(command, ranks, platform, folder)
-        launch = files.read_json(folder / RUN_FILE)
+        trace = record_trace(command, ranks, platform, folder)
+        launch = files.read_json(folder / RUN_RECORD_FILE)
         if launch[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
         return trace, launch
@@ -171,7 +171,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
         with ThreadPoolExecutor(_MAX_PARALLEL_SIMULATIONS) as pool:
             folders = [Path(scratch, f"{ranks}") for ranks in CLUSTER_RANKS]
             recordings = list(pool.map(sweep.record_trace, CLUSTER_RANKS, folders))
-        operations = recordings[0][0].operations()
+        operations = recordings[0][0].declared_operations()
         points = []
         for point in sweep.simulate_points(*(trace for trace, _ in recordings)):
             name = f"{point.case} {point.variant}".replace("/", "-").replace(" ", "-")

@@ -22,7 +22,7 @@ from roundtrip.sites.schedulers.interface import (
 )
 from roundtrip.sites.schedulers.slurm import facts
 from roundtrip.sites.schedulers.slurm.facts import NIGHT_TIME_LIMIT_S
-from roundtrip.sites.site import Finding, Site, last_line, summarise
+from roundtrip.sites.site import Finding, Site, findings_of_faults, last_line
 
 #: ReFrame's launchers that are srun.
 _SRUN_LAUNCHERS = ("srun", "srunalloc")
@@ -56,10 +56,12 @@ def check_limits(site: Site, cluster: Cluster) -> list[Finding]:
         and any(option.startswith("--cpu-bind") for option in extras.get("launcher_options", []))
     ]
     return [
-        *summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has"),
-        *summarise("accounting", unaccounted, "as the scheduler needs"),
-        *summarise("task binding", unbound, "as asked"),
-        *summarise(
+        *findings_of_faults(
+            "features, QOS and accounts", faults, "all that the site asks, Slurm has"
+        ),
+        *findings_of_faults("accounting", unaccounted, "as the scheduler needs"),
+        *findings_of_faults("task binding", unbound, "as asked"),
+        *findings_of_faults(
             "nightly job", _nightly_option_faults(site.environment, cluster), "Slurm would take it"
         ),
     ]
@@ -143,8 +145,8 @@ def check_site(site: Site, cluster: Cluster) -> list[Finding]:
         )
     ]
     return [
-        *summarise(subject, faults, names),
-        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
+        *findings_of_faults(subject, faults, names),
+        *findings_of_faults("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
         *_check_pmi(site),
         *check_limits(site, cluster),
     ]
@@ -184,8 +186,8 @@ def _check_pmi(site: Site) -> list[Finding]:
         for mpi, pmi in sorted(starts)
         if pmi not in plugins
     ]
-    faults += pmix_faults(site.declaration, plugins) if site.declaration else []
-    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
+    faults += pmix_faults(site.site_data, plugins) if site.site_data else []
+    return findings_of_faults(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
 
 
 def pmix_faults(site: SiteData, plugins: Iterable[str]) -> list[str]:
