@@ -176,7 +176,7 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
         Curve(name, COLOUR, ((1, value, None, None, None),))
         for name, value in (("a", 25), ("b", 75))
     )
-    heads = {"is_stacked": True, "heads": frozenset({0})}
+    heads = {"is_stacked": True, "header_rows": frozenset({0})}
     text = on_page(View("Parts", scale, None, parts, ("head", "bar"), **heads))  # type: ignore[arg-type]
     bars = [re.findall(r"(-?[\d.]+),", d) for d in re.findall(r'd="(M[^"]*Z)"', text)]
     first, second = (sorted({float(x) for x in bar}) for bar in bars[:2])
