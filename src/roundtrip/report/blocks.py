@@ -314,7 +314,7 @@ def make_answer(emphasised: str, plain: str, status_colour: StatusColour = "plai
 
 
 def plain_text(text: RichText) -> str:
-    """The text without emphasis and code marks, with its numbers as printed."""
+    """The text without emphasis, with its numbers as printed."""
     return "".join(
         part.text if isinstance(part, InlineCode | StrongText) else str(part) for part in text
     )
@@ -341,7 +341,7 @@ def count_cells(*counts: int) -> tuple[Cell, ...]:
 
 
 def text_columns(*names: str) -> tuple[Column, ...]:
-    """Columns of words."""
+    """Columns of text, aligned to the left."""
     return tuple(Column(name) for name in names)
 
 

@@ -89,7 +89,7 @@ def describe_launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int
 
 
 def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:
-    """One line: why nothing can be decided, and what to do; None if something can be decided."""
+    """Why nothing can be decided, and what to do, on one line; None if something can be decided."""
     rows = data.completed_launches
     disturbed_rows = rows.filter(pl.col("disturbed"))
     if rows.height and disturbed_rows.height == rows.height:
@@ -193,7 +193,7 @@ class Correction:
     reason: str
 
     def without_private_words(self) -> Correction:
-        """A copy of the correction, with private words withheld from the reason."""
+        """A copy of the correction, with private words of the reason withheld."""
         return replace(self, reason=disclosure.withhold_private(printable(self.reason)))
 
 

@@ -56,7 +56,8 @@ _METHOD_NOTE = (
 class RepeatedSeries:
     """A series that was worse last night, its control, and the sign tests of both.
 
-    `launches_on_other_nodes`: launches of both that ran on other nodes than those of the night.
+    `launches_on_other_nodes`: launches of both that ran on nodes on which the night did not run
+    them.
     """
 
     worse_series: JudgedSeries

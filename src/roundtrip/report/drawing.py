@@ -346,7 +346,7 @@ class ThumbnailDrawing(Drawing):
         super().__init__("", view)
 
     def lay_out(self) -> None:
-        """Set the edges: a margin on all sides, and no space for words."""
+        """Set the edges: a margin on all sides, and no space for text."""
         self.left = self.top = _THUMBNAIL_MARGIN
         self.right, self.bottom = self.width - _THUMBNAIL_MARGIN, self.height - _THUMBNAIL_MARGIN
 

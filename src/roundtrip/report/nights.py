@@ -73,7 +73,7 @@ class SeriesJudgement:
 def judge_series(
     history: SeriesHistory, *, lower_is_better: bool, accepted_night: int = -1, since: int = 0
 ) -> SeriesJudgement:
-    """The verdict on a series in words and numbers.
+    """The verdict on a series, with its step, its ratio as text and whether it is an alarm.
 
     A step counts as long as the newest nights belong to it, even if it is not recent: a regression
     remains one until somebody fixes or accepts it.  Change points up to `accepted_night` are the

@@ -1,4 +1,4 @@
-"""Sick nodes and wrong clocks in words: for a report and for the terminal."""
+"""Texts on sick nodes and wrong clocks, for a report and for the terminal."""
 
 from __future__ import annotations
 

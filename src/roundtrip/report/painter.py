@@ -63,7 +63,7 @@ def first_svg_file(figure: Figure) -> str:
 
 
 def page_drawings(figure: Figure) -> list[Markup]:
-    """The SVG of each view as part of a page, on which the name of the figure is unique."""
+    """The SVG of each view, to be put into a page where the figure's name is unique."""
     content = figure.content
     if not isinstance(content, Plot):
         width, height = _heat_map_size(content)

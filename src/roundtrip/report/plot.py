@@ -1,7 +1,7 @@
 """The content of a figure: typed values that the painter draws and the audit checks.
 
 A study declares which curves a figure has, their intervals, what a spread is, what a line joins,
-and bounds.  `painter` draws each view as SVG, and `as_json` has the values for the page's script.
+and bounds.  `painter` draws each view as SVG, and `plot_json` has the values for the page's script.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
 
 
 def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
-    """Yield the other answers (flapping, drifting and others), each with a count of series."""
+    """Yield answers on series without a step (flapping, drifting, ...), each with their count."""
     total = len(verdicts.judged_series)
     if group := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
@@ -326,7 +326,7 @@ def _changed_fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 def _summary_answer(
     verdicts: NightVerdicts, new_count: int, old_count: int, has_recent_changes: bool
 ) -> Answer:
-    """Return an answer that counts series with recent changes, older changes and other verdicts."""
+    """An answer that counts series with recent changes, with older ones and with other verdicts."""
     total, counts = len(verdicts.judged_series), verdicts.count_by_verdict
     able_count = total - counts[Verdict.TOO_FEW_NIGHTS] - counts[Verdict.NO_VALUE]
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""
