@@ -110,7 +110,7 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
     @contextmanager
     def booted(options: Any) -> Iterator[Any]:
         watch = lambda node, share: nullcontext()  # noqa: E731
-        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crash_processes=watch)
+        yield SimpleNamespace(share=tmp_path, run_checked=lambda *words: "", crash_processes=watch)
 
     nights = {"quiet": iter(quiet_nights), "sick": iter(sick_nights)}
     monkeypatch.setattr(night, "booted_cluster", booted)
