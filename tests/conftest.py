@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from support.synthetic import Tree
-from support.virtual import Virtual, booted, lacking
+from support.synthetic import SyntheticTree
+from support.virtual import VirtualCluster, booted_cluster, describe_missing_cluster
 
 # Tests run beside each other: threads of theirs that wait for each other would only take processor
 # time.  It is read when numpy is loaded.
@@ -32,20 +32,20 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def virtual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def virtual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """2 + 2 nodes and a WAN, booted once, for all tests that leave them as they were."""
-    if lacking():
-        pytest.skip(lacking())
-    with booted(tmp_path_factory.mktemp("virtual"), f"tests-{os.getpid()}") as cluster:
+    if describe_missing_cluster():
+        pytest.skip(describe_missing_cluster())
+    with booted_cluster(tmp_path_factory.mktemp("virtual"), f"tests-{os.getpid()}") as cluster:
         yield cluster
 
 
 @pytest.fixture
-def make_tree(tmp_path: Path) -> Callable[..., Tree]:
+def make_tree(tmp_path: Path) -> Callable[..., SyntheticTree]:
     """A function that writes a small run tree; its arguments are those of `Tree`."""
 
-    def make(name: str = "run", **settings: Any) -> Tree:
+    def make(name: str = "run", **settings: Any) -> SyntheticTree:
         tree_settings = {"sizes": [1, 64, 1024, 65536, 1 << 20], "samples": 5, **settings}
-        return Tree(tmp_path / name, **tree_settings).write()
+        return SyntheticTree(tmp_path / name, **tree_settings).write()
 
     return make

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.costs import Costs
-from support.tiers import part_of
+from support.tiers import part_of_test
 
 TESTS = Path(__file__).parent
 #: A limit that a sleeping test keeps and a busy one does not, whatever the machine.
@@ -21,14 +21,14 @@ BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() 
 
 @given(st.text(), st.integers(1, 9))
 def test_each_test_is_in_one_part(name: str, parts: int) -> None:
-    assert 0 <= part_of(name, parts) < parts
+    assert 0 <= part_of_test(name, parts) < parts
 
 
 def test_the_parts_are_the_same_everywhere_and_alike() -> None:
-    assert part_of("tests/testbed/test_wan.py::test_a_cut_ends_by_itself", 6) == 2
+    assert part_of_test("tests/testbed/test_wan.py::test_a_cut_ends_by_itself", 6) == 2
     sizes = [0] * 6
     for number in range(600):
-        sizes[part_of(f"tests/a.py::test[{number}]", 6)] += 1
+        sizes[part_of_test(f"tests/a.py::test[{number}]", 6)] += 1
     assert min(sizes) > 60
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.programs import git
+from support.programs import run_git
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import CommandLauncher, Version
@@ -21,11 +21,11 @@ def history(tmp_path: Path) -> Path:
     """Four commits of a program that says its number; the third cannot be built."""
     folder = tmp_path / "a clone"
     folder.mkdir()
-    git(folder, "init", "--quiet")
+    run_git(folder, "init", "--quiet")
     for number in range(1, 5):
         (folder / "number").write_text(f"{number}\n")
-        git(folder, "add", "number")
-        git(folder, "commit", "--quiet", "--message", f"commit {number}")
+        run_git(folder, "add", "number")
+        run_git(folder, "commit", "--quiet", "--message", f"commit {number}")
     return folder
 
 
@@ -40,7 +40,7 @@ def test_commits_are_built_once_and_launched_in_their_folders(
 ) -> None:
     versions = commands.git_versions(history, "HEAD~3", "HEAD")
     assert [version.name for version in versions] == [
-        commit[:12] for commit in git(history, "rev-list", "--reverse", "HEAD").split()
+        commit[:12] for commit in run_git(history, "rev-list", "--reverse", "HEAD").split()
     ]
     build = "test $(cat number) != 3 && cp number built"
     options = {"launch_command": "echo result: $(cat built)", "metric": r"result: (\d+)"}
@@ -49,7 +49,7 @@ def test_commits_are_built_once_and_launched_in_their_folders(
     assert first.launch(0) == 1 and first.launch(3) == 4 and first.builds == 4
     second = launcher(tmp_path, versions, build, **options)
     assert [second.build(at) for at in range(4)] == ["", "", "status 1", ""] and second.builds == 0
-    assert git(history, "status", "--porcelain") == ""
+    assert run_git(history, "status", "--porcelain") == ""
 
 
 def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
-from support.searches import FIRST, VERSIONS, Played, plan
+from support.searches import FIRST, VERSIONS, SimulatedLauncher, make_plan
 
 from roundtrip.cause import facts, journal
 from roundtrip.cause.facts import Causes, Ending
@@ -19,13 +19,13 @@ from roundtrip.sites.schedulers.interface import NoAnswerError
 
 
 def run(
-    folder: Path, launcher: Played, search_plan: Plan | None = None, minutes: float = 5.0
+    folder: Path, launcher: SimulatedLauncher, search_plan: Plan | None = None, minutes: float = 5.0
 ) -> object:
     search_journal = Journal(folder)
     if (folder / journal.PLAN).exists():
         search_plan = search_journal.read()
     else:
-        search_plan = search_plan or plan()
+        search_plan = search_plan or make_plan()
         search_journal.begin(search_plan)
     return journal.run_search(search_plan, search_journal, launcher, minutes, lambda _: None)
 
@@ -33,11 +33,11 @@ def run(
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
     folder = tmp_path / "search"
     with pytest.raises(KeyboardInterrupt):
-        run(folder, Played(dies=40))
+        run(folder, SimulatedLauncher(dies=40))
     assert len(journal.read_entries(folder)) == 39
     with (folder / journal.LAUNCHES).open("a") as stream:
         stream.write('{"round":14,"at"')  # as a kill in the middle of a line leaves it
-    launcher = Played()
+    launcher = SimulatedLauncher()
     result = run(folder, launcher)
     assert isinstance(result, Changes)
     assert [(change.before, change.after) for change in result.changes] == [(FIRST - 1, FIRST)]
@@ -47,36 +47,36 @@ def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
 
 
 def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played())
-    copy, questions = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
+    result = run(tmp_path / "search", SimulatedLauncher())
+    copy, questions = journal.replay(make_plan(), journal.read_entries(tmp_path / "search"))
     assert copy == result and questions[0].arms == (0, 8)
     assert all(0 <= entry.seconds < 10 for entry in journal.read_entries(tmp_path / "search"))
-    part, _ = journal.replay(plan(), journal.read_entries(tmp_path / "search")[:60])
+    part, _ = journal.replay(make_plan(), journal.read_entries(tmp_path / "search")[:60])
     assert isinstance(part, Changes) and not part.changes and part.open_intervals
 
 
 def test_facts_are_searched_likewise(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played(), plan("blame", VERSIONS[:3]))
+    result = run(tmp_path / "search", SimulatedLauncher(), make_plan("blame", VERSIONS[:3]))
     assert isinstance(result, Causes)
     assert (result.ending, result.causes) == (Ending.FOUND, ("v1",))
 
 
 def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played(unbuilt=(4,)))
+    result = run(tmp_path / "search", SimulatedLauncher(unbuilt=(4,)))
     assert isinstance(result, Changes)
     assert result.skip_reasons == {4: "make: error?"}
     assert [(change.before, change.after) for change in result.changes] == [(3, 5)]
 
 
 def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path) -> None:
-    launcher = Played(sleep_s=0.02)
+    launcher = SimulatedLauncher(sleep_s=0.02)
     with pytest.raises(UserError, match="cannot suffice: a round takes .* right is more than"):
         run(tmp_path / "search", launcher, minutes=0.001)
     assert launcher.launched == 2
 
 
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played(sleep_s=0.05), minutes=0.05)
+    result = run(tmp_path / "search", SimulatedLauncher(sleep_s=0.05), minutes=0.05)
     assert isinstance(result, Changes) and not result.changes
 
 
@@ -87,7 +87,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_a_search_of_other_commands_is_not_resumed() -> None:
-    old, new = (plan().model_copy(update={"digest": letter * 64}) for letter in "ab")
+    old, new = (make_plan().model_copy(update={"digest": letter * 64}) for letter in "ab")
     journal.open_journal(old, resume=False)
     assert journal.open_journal(old, resume=True)[0] == old
     with pytest.raises(UserError, match="began with other arguments"):
@@ -97,7 +97,7 @@ def test_a_search_of_other_commands_is_not_resumed() -> None:
 @pytest.mark.usefixtures("runs")
 def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew() -> None:
     """Launches that fail at once end a search: to go on with it would end it again."""
-    search_plan = plan("blame", VERSIONS[:3])
+    search_plan = make_plan("blame", VERSIONS[:3])
     assert not journal.is_begun(search_plan)
     _, search_journal = journal.open_journal(search_plan, resume=False)
     for at in range(facts.LAUNCHES_A_ROUND):
@@ -112,17 +112,17 @@ def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew()
 @pytest.mark.usefixtures("runs")
 def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
     """As the first release wrote it."""
-    _, search_journal = journal.open_journal(plan(), resume=False)
+    _, search_journal = journal.open_journal(make_plan(), resume=False)
     file = search_journal.folder / journal.PLAN
     content = json.loads(file.read_text())
     del content["digest"]
     file.write_text(json.dumps(content))
-    new = plan().model_copy(update={"digest": "a" * 64})
-    assert journal.open_journal(new, resume=True)[0] == plan()
+    new = make_plan().model_copy(update={"digest": "a" * 64})
+    assert journal.open_journal(new, resume=True)[0] == make_plan()
 
 
 def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path) -> None:
-    launcher = Played(sleep_s=0.01)
+    launcher = SimulatedLauncher(sleep_s=0.01)
     run(tmp_path / "search", launcher, minutes=0.05)
     assert 2.9 < launcher.limits[0] <= 3
     assert max(launcher.limits) < 3.5 and min(launcher.limits) < launcher.limits[0] - 0.2
@@ -131,7 +131,7 @@ def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path
 def test_launches_end_with_the_round_in_which_one_hung(tmp_path: Path) -> None:
     """It has failed; the others have no result, so that a resumed search makes them."""
 
-    class Hung(Played):
+    class Hung(SimulatedLauncher):
         def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
             super().launch(arm, limit_s)
             assert limit_s is not None
@@ -151,7 +151,7 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time_and_leaves_no_entry(
 ) -> None:
     """However long it was waited for in the first round, the budget was not too short."""
 
-    class Refused(Played):
+    class Refused(SimulatedLauncher):
         def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
             if self.launched == launches:
                 time.sleep(0.1)
@@ -159,7 +159,7 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time_and_leaves_no_entry(
             return super().launch(arm, limit_s)
 
     lines = list[str]()
-    search_journal, search_plan = Journal(tmp_path / "search"), plan("blame", VERSIONS[:3])
+    search_journal, search_plan = Journal(tmp_path / "search"), make_plan("blame", VERSIONS[:3])
     search_journal.begin(search_plan)
     minutes = 0.5 / 60 if not launches else 5.0
     result = journal.run_search(search_plan, search_journal, Refused(), minutes, lines.append)
@@ -177,7 +177,7 @@ def test_a_damaged_journal_is_one_line_with_its_place(
     tmp_path: Path, line: str, complaint: str
 ) -> None:
     search_journal = Journal(tmp_path / "search")
-    search_journal.begin(plan())
+    search_journal.begin(make_plan())
     search_journal.add(Entry(round=1, at=0, value=0.1))
     with (search_journal.folder / journal.LAUNCHES).open("a") as stream:
         stream.write(line + "\n")

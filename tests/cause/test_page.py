@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.searches import Played, plan
+from support.searches import SimulatedLauncher, make_plan
 
 from roundtrip.cause import journal, page
 from roundtrip.cause.facts import Causes, Ending
@@ -32,7 +32,7 @@ def reported(folder: Path) -> Report:
 
 def searched(folder: Path, search_plan: Plan, cause: str = "") -> Report:
     search_journal = begun(search_plan, folder)
-    journal.run_search(search_plan, search_journal, Played(cause), 5.0, lambda _: None)
+    journal.run_search(search_plan, search_journal, SimulatedLauncher(cause), 5.0, lambda _: None)
     return reported(folder)
 
 
@@ -41,7 +41,7 @@ def texts(table: Table) -> list[list[str]]:
 
 
 def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
-    report = searched(tmp_path, plan("blame", FACTS), OPTION)
+    report = searched(tmp_path, make_plan("blame", FACTS), OPTION)
     facts = dict(report.title_facts)
     assert facts["Started"] == "2026-11-25 12:34 UTC"
     assert "Measured" not in facts  # the title says it
@@ -68,7 +68,7 @@ def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
 
 
 def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
-    facts_plan = plan("blame", FACTS)
+    facts_plan = make_plan("blame", FACTS)
     ranking = ((OPTION, Span(0.9, 0.5, 1.4)), ("MPI 1 → 2", Span(-0.74, None, None)))
     result = Causes(Ending.UNKNOWN, (), None, None, None, (), ranking, 20)
     (table,) = page._tables(facts_plan, result)
@@ -81,7 +81,7 @@ def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
 
 
 def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
-    report = searched(tmp_path, plan())
+    report = searched(tmp_path, make_plan())
     cause = report.sections[0]
     assert cause.question == "Which version did it?"
     assert [getattr(part, "text", "") for part in cause.answers[0].text][1:4:2] == ["v5", "v4"]
@@ -92,7 +92,7 @@ def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
 
 def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
     reason = "mpirun: /home/someone/bin: not found"
-    search_journal = begun(plan(), tmp_path)
+    search_journal = begun(make_plan(), tmp_path)
     for at, value in enumerate((1.0, None)):
         search_journal.add(Entry(round=1, at=at, value=value, why="" if value else reason))
     assert "someone" in (search_journal.folder / journal.LAUNCHES).read_text()

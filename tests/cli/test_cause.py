@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.programs import git
-from support.synthetic import TOOLCHAINS, Tree
+from support.programs import run_git
+from support.synthetic import TOOLCHAINS, SyntheticTree
 from typer.testing import CliRunner, Result
 
 from roundtrip.cause import steps
@@ -56,12 +56,12 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     def run(*arguments: str, by: int = 12) -> Result:
         if not clone.exists():
             clone.mkdir()
-            git(clone, "init", "--quiet")
+            run_git(clone, "init", "--quiet")
             for number in range(COMMITS):
                 (clone / "speed").write_text(f"{by if number >= SLOW else 10}\n")
                 (clone / "number").write_text(f"{number}\n")
-                git(clone, "add", ".")
-                git(clone, "commit", "--quiet", "--message", f"commit {number}")
+                run_git(clone, "add", ".")
+                run_git(clone, "commit", "--quiet", "--message", f"commit {number}")
         return CliRunner().invoke(
             app,
             [
@@ -80,7 +80,7 @@ def test_the_slow_commit_is_found_and_its_report_verified(
     result = bisected()
     assert result.exit_code == 1, result.output
     assert "8 versions; expected: about" in result.output
-    commits = git(tmp_path / "clone", "rev-list", "--reverse", "HEAD").split()
+    commits = run_git(tmp_path / "clone", "rev-list", "--reverse", "HEAD").split()
     slow = commits[SLOW][:12]
     assert re.search(rf"The first slow version is {slow}: it takes 1\.(1[89]|2[01])", result.output)
     page = Path(result.output.split("report: ")[1].splitlines()[0])
@@ -167,7 +167,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         title, latency, boost, per_byte, *others = toolchains[environ]
         speeds = (title, slow * latency, boost, slow * per_byte, *others)
         monkeypatch.setitem(TOOLCHAINS, environ, speeds)
-        tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
+        tree = SyntheticTree(folder.parents[1], sizes=[65536], samples=5, steady=True)
         tree.launch(int(folder.name), environ, rng)
         return 0.0
 

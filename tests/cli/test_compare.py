@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command import answer
-from support.synthetic import TOOLCHAINS, Tree
+from support.command import parse_answer
+from support.synthetic import TOOLCHAINS, SyntheticTree
 from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app
@@ -32,7 +32,7 @@ OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 
 
 @pytest.fixture
-def run_tree(make_tree: Callable[..., Tree]) -> str:
+def run_tree(make_tree: Callable[..., SyntheticTree]) -> str:
     return str(make_tree(launches=10, steady=True, environs=(OPENMPI, MPICH)).path)
 
 
@@ -51,7 +51,7 @@ def test_two_toolchains_of_a_tree(run_tree: str, sides: tuple[str, str], status:
 
 def test_by_a_key_that_has_two_values(run_tree: str) -> None:
     result = compare(run_tree, "--by", "toolchain", "--format", "json")
-    assert answer("compare", result.stdout)["base"]["chosen"] == {"toolchain": MPICH}
+    assert parse_answer("compare", result.stdout)["base"]["chosen"] == {"toolchain": MPICH}
 
 
 def test_a_file_gets_what_the_terminal_would(run_tree: str, tmp_path: Path) -> None:
@@ -132,7 +132,9 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
                 environ, mode = item.case.environ, dict(item.case.parameters)["mode"]
                 if environ in fails or f"{mode} {environ}" in fails:
                     continue
-                tree = Tree(folder.parents[1], sizes=[65536], samples=5, mode=mode, steady=True)
+                tree = SyntheticTree(
+                    folder.parents[1], sizes=[65536], samples=5, mode=mode, steady=True
+                )
                 if alike:
                     monkeypatch.setitem(TOOLCHAINS, MPICH, TOOLCHAINS[OPENMPI])
                 tree.launch(number, environ, rng)
@@ -187,7 +189,7 @@ def test_it_stops_when_all_is_decided(played: Callable[..., Result], tmp_path: P
 def test_the_base_is_the_first(played: Callable[..., Result]) -> None:
     result = played(MPICH, OPENMPI, "--format", "json")
     assert result.exit_code == 0, result.output
-    output = answer("ab", result.stdout)
+    output = parse_answer("ab", result.stdout)
     assert output["base"]["chosen"] == {"toolchain": MPICH}
     assert {"improved"} <= {series["status"] for series in output["series"]}
 

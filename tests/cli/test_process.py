@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.cli import common, process, run
@@ -131,7 +131,7 @@ def test_a_deep_lock_file(tmp_path: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small bundle."""
     folder, environs = tmp_path_factory.mktemp("built") / "run", ("openmpi41-boost181",)
-    tree = Tree(folder, launches=2, environs=environs, sizes=[1, 1024], samples=3)
+    tree = SyntheticTree(folder, launches=2, environs=environs, sizes=[1, 1024], samples=3)
     return bundle.build(tree.write().path)
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 from typer.testing import CliRunner, Result
 
 from roundtrip import paths
@@ -110,7 +110,7 @@ LEVELS = analysis.default().statistics
 
 @pytest.fixture
 def night(
-    make_tree: Callable[..., Tree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_tree: Callable[..., SyntheticTree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Any, list[str]]:
     """A runner whose tree is the first night of its campaign, and what is printed of it."""
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")

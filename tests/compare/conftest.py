@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip.compare import side
 from roundtrip.compare.comparison import compare
@@ -24,10 +24,12 @@ def sources(tmp_path: Path) -> Iterator[side.Sources]:
 
 
 @pytest.fixture
-def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
+def tree(make_tree: Callable[..., SyntheticTree]) -> Callable[..., SyntheticTree]:
     """A tree of ten rounds of two toolchains; `started` is when its run began."""
 
-    def make(name: str = "run", started: str = "2026-11-21T07:00:00Z", **options: Any) -> Tree:
+    def make(
+        name: str = "run", started: str = "2026-11-21T07:00:00Z", **options: Any
+    ) -> SyntheticTree:
         settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **options}
         run = make_tree(name, **settings)
         change(run.path / "state.json", started=started)
@@ -46,7 +48,7 @@ def between(sources: side.Sources) -> Callable[..., Comparison]:
     return run
 
 
-def sides(run: Tree, *toolchains: str) -> list[str]:
+def sides(run: SyntheticTree, *toolchains: str) -> list[str]:
     """The specs of two toolchains of a run."""
     return [f"{run.path}:toolchain={name}" for name in toolchains or (OPENMPI, MPICH)]
 
@@ -56,7 +58,7 @@ def change(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
-def change_all(tree: Tree, name: str, environ: str = "*", **changes: Any) -> None:
+def change_all(tree: SyntheticTree, name: str, environ: str = "*", **changes: Any) -> None:
     """Change keys of all files `name` of launches."""
     files = list(tree.path.glob(f"rounds/*/output/*/*/{environ}/*/{name}"))
     assert files

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD, sides
 from rich.console import Console
-from support.command import answer
+from support.command import parse_answer
 
 from roundtrip.compare import forms, model
 from roundtrip.compare.model import Comparison, Series
@@ -94,7 +94,7 @@ def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
 
 
 def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
-    document = answer("compare", forms.as_json(comparison))
+    document = parse_answer("compare", forms.as_json(comparison))
     assert document["exit_status"] == 1
     assert len(document["series"]) == len(comparison.rows)
     first = document["series"][0]
@@ -104,11 +104,13 @@ def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None
     assert {row["base"]["direction"] for row in document["series"]} == {"lower"}
     assert first["ratio"]["direction"] == "higher"
     assert document["base"]["chosen"] == {"toolchain": OPENMPI}
-    assert answer("compare", forms.as_json(hostile))["refused"] == [HOSTILE.replace("\ud800", "?")]
+    assert parse_answer("compare", forms.as_json(hostile))["refused"] == [
+        HOSTILE.replace("\ud800", "?")
+    ]
     common = document["levels"]
     assert common["equivalence_margin"] == 0.05 and "equivalence_margins" not in common
     levels = comparison.levels.model_copy(update={"equivalence_margins": (("npb", 0.1),)})
-    document = answer("compare", forms.as_json(replace(comparison, levels=levels)))
+    document = parse_answer("compare", forms.as_json(replace(comparison, levels=levels)))
     assert document["levels"] == {**common, "equivalence_margins.npb": 0.1}
 
 

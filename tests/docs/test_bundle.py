@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.synthetic import Tree, pseudonym
+from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.measure import bundle
 
@@ -19,7 +19,9 @@ QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tree = Tree(tmp_path_factory.mktemp("guide") / "run", launches=2, samples=3, sizes=[1, 64])
+    tree = SyntheticTree(
+        tmp_path_factory.mktemp("guide") / "run", launches=2, samples=3, sizes=[1, 64]
+    )
     tree.expected = [{"case": "NetPIPE/mode=stream@local:smp+x", "launches": 1}]
     return bundle.build(tree.write().path)
 

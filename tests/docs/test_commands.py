@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, lacking, variables
+from support.programs import CHECKOUT, command_environment, describe_missing_toolchains
 
 from roundtrip.sites.toolchains.spec import read_catalogue
 
@@ -241,9 +241,9 @@ def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
     if "mycluster" in command:
         command = command.replace("mycluster", "local")
     name = read_catalogue().smoke_names[0]
-    if "roundtrip run" in command and (why := lacking(name)):
+    if "roundtrip run" in command and (why := describe_missing_toolchains(name)):
         pytest.skip(why)
-    environment = variables(tmp_path, ROUNDTRIP_SITE="local")
+    environment = command_environment(tmp_path, ROUNDTRIP_SITE="local")
     command = command.replace(".venv/bin/", "")
     script = f". site-configs/activate local && {command}"
     process = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import ring
-from support.measured import part
+from support.measured import study_section
 
 from roundtrip.measure import bundle, bundle_rows
 from roundtrip.measure.columns import setting_rows
@@ -75,7 +75,7 @@ def parts(make_tree: Callable[..., Any]) -> list[ReportSection]:
     tree = make_tree(launches=9, samples=8)
     return [
         *build_report(data.read_bundle(bundle.build(tree.path))).sections,
-        part(ring.ring_data(ring.TRUTH)),
+        study_section(ring.ring_data(ring.TRANSPORT_COSTS)),
     ]
 
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.browser import WHY_NO_AXE, browser
+from support.browser import NO_AXE_REASON, open_browser
 
 CHECKOUT = Path(__file__).parents[2]
 #: What a page loads by itself; a link that a reader follows is none of these.
@@ -38,7 +38,7 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
         assert site / sample.relative_to(CHECKOUT) in pages
 
 
-@pytest.mark.skipif(bool(WHY_NO_AXE), reason=WHY_NO_AXE)
+@pytest.mark.skipif(bool(NO_AXE_REASON), reason=NO_AXE_REASON)
 @pytest.mark.parametrize("is_all", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_site_keeps_no_reader_out(site: Path, tmp_path: Path, is_all: bool) -> None:
     """But 404.html, whose addresses are those of a server."""
@@ -50,7 +50,7 @@ def test_the_site_keeps_no_reader_out(site: Path, tmp_path: Path, is_all: bool) 
         and (is_all or name in QUICK)
     }
     assert len(pages) > 20 if is_all else pages.keys() == QUICK
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         for is_dark in (False, True):
             session.size(1280, dark=is_dark)
             for name, page in pages.items():

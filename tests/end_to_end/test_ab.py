@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import finish, start
-from support.programs import needs, variables
+from support.command import await_result, start_roundtrip
+from support.programs import command_environment, skip_without_toolchains
 
 from roundtrip import paths
 from roundtrip.measure.launches import scan
@@ -27,13 +27,13 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
     pytest.mark.quiet,
-    needs(BASE, NEW),
+    skip_without_toolchains(BASE, NEW),
 ]
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return variables(tmp_path)
+    return command_environment(tmp_path)
 
 
 def tree(environment: dict[str, str]) -> Path:
@@ -45,41 +45,46 @@ def test_two_toolchains_are_distinct_and_the_run_is_an_ordinary_one(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     arguments = ("--budget", "25s", "--fail-on", "3%", "--format", "json")
-    result = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
+    result = await_result(start_roundtrip(environment, "ab", BASE, NEW, *SMALL, *arguments))
     assert result[0] in (0, 1, 2), result
     answer: dict[str, Any] = json.loads(result[1])
     assert answer["sequential"] is True
     assert {series["what"] for series in answer["series"]} == {"MPI, ping-pong"}
     assert {fact["name"] for fact in answer["provenance"]} >= {"MPI library", "toolchain"}
     assert result[0] == answer["exit_status"]
-    status, out, err = finish(start(environment, "report", str(tree(environment)), "--verify"))
+    status, out, err = await_result(
+        start_roundtrip(environment, "report", str(tree(environment)), "--verify")
+    )
     assert status == 0, err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Sequential: " in page.read_text()
     options = ("compare", str(tree(environment)), "--toolchains", BASE, NEW, "--fail-on", "3%")
-    assert finish(start(environment, *options))[0] == answer["exit_status"]
+    assert await_result(start_roundtrip(environment, *options))[0] == answer["exit_status"]
     night = page.parent.parent.name
     source = f"local/ab-{BASE}-{NEW}/{night}"
     selections = (f"{source}:toolchain={BASE}", f"{source}:toolchain={NEW}", "--fail-on", "3%")
-    assert finish(start(environment, "compare", *selections))[0] == answer["exit_status"]
+    assert (
+        await_result(start_roundtrip(environment, "compare", *selections))[0]
+        == answer["exit_status"]
+    )
 
 
 def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, str]) -> None:
-    process = start(environment, "ab", BASE, NEW, *SMALL, "--fail-on", "0.01%")
+    process = start_roundtrip(environment, "ab", BASE, NEW, *SMALL, "--fail-on", "0.01%")
     for _ in range(6000):
         runs = Path(environment["ROUNDTRIP_RUNS"])
         if list(runs.glob("ab-*/local/*/rounds/002")):  # the first round is over
             break
-        assert process.poll() is None, finish(process)
+        assert process.poll() is None, await_result(process)
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    status, out, err = finish(process)
+    status, out, err = await_result(process)
     assert status == 130, err
     assert "series compared" in out
     assert re.search(rf"roundtrip ab {BASE} {NEW} .*--fail-on 0.01% .*--resume", err)
     launch_count = len(scan(tree(environment)))
-    second_process = start(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
-    assert finish(second_process)[0] in (0, 1, 2)
+    second_process = start_roundtrip(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
+    assert await_result(second_process)[0] in (0, 1, 2)
     assert len(scan(tree(environment))) > launch_count
 
 
@@ -93,7 +98,9 @@ def test_one_toolchain_under_two_names_is_no_change(
         (links / name).symlink_to((paths.toolchains() / target).resolve())
     environment["ROUNDTRIP_TOOLCHAINS"] = str(links)
     arguments = ("--budget", "20s", "--fail-on", "30%", "--format", "json")
-    status, out, err = finish(start(environment, "ab", BASE, ALIAS, *SMALL, *arguments))
+    status, out, err = await_result(
+        start_roundtrip(environment, "ab", BASE, ALIAS, *SMALL, *arguments)
+    )
     assert status in (0, 2), err
     answer = json.loads(out)
     assert not {"regressed", "improved"} & {series["status"] for series in answer["series"]}

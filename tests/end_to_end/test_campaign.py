@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.command import finish, start
-from support.programs import CHECKOUT, needs, variables
+from support.command import await_result, start_roundtrip
+from support.programs import CHECKOUT, command_environment, skip_without_toolchains
 
 from roundtrip.measure.launches import scan
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -32,7 +32,7 @@ variables = {{ budget = 5, precision = 20, perturbation = 0, end = 65536 }}
 
 ALLOWED = CAMPAIGN.replace("launches = 3", "launches = 3\nallow_undecided = true")
 
-pytestmark = needs(TOOLCHAIN)
+pytestmark = skip_without_toolchains(TOOLCHAIN)
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def campaign(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return variables(tmp_path)
+    return command_environment(tmp_path)
 
 
 def run(environment: dict[str, str], *arguments: object) -> subprocess.Popen[str]:
-    return start(environment, "run", *arguments)
+    return start_roundtrip(environment, "run", *arguments)
 
 
 def tree(environment: dict[str, str]) -> Path:
@@ -61,7 +61,7 @@ def wait_for_a_round(process: subprocess.Popen[str], environment: dict[str, str]
     for _ in range(3000):  # the first run on this machine builds before
         if list(Path(environment["ROUNDTRIP_RUNS"]).glob("small/local/*/rounds/*")):
             return
-        assert process.poll() is None, finish(process)
+        assert process.poll() is None, await_result(process)
         time.sleep(0.1)
     raise AssertionError("the campaign never began")
 
@@ -74,7 +74,7 @@ def passed(run_tree: Path) -> Counter[str]:
 def test_an_underpowered_campaign_is_refused_before_it_runs(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    status, _, err = finish(run(environment, campaign))
+    status, _, err = await_result(run(environment, campaign))
     assert status == 2
     (line,) = err.splitlines()
     assert line.startswith(
@@ -91,14 +91,18 @@ def test_an_underpowered_campaign_is_refused_before_it_runs(
 def test_a_campaign_that_decides_nothing_is_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    status, out, err = finish(run(environment, "--allow-underpowered", campaign))
+    status, out, err = await_result(run(environment, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
     assert f"where that is meant, declare allow_undecided = true in {campaign}" in err
-    status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))
+    status, _, err = await_result(
+        run(environment, "--allow-underpowered", campaign, "--night", "n")
+    )
     assert status == 1, err
-    status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))
+    status, _, err = await_result(
+        run(environment, "--allow-underpowered", campaign, "--night", "n")
+    )
     assert (status, "night n has been measured: " in err) == (1, True)
 
 
@@ -106,7 +110,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
 @pytest.mark.quiet
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
     campaign.write_text(ALLOWED)
-    status, out, err = finish(run(environment, campaign))
+    status, out, err = await_result(run(environment, campaign))
     assert status == 0, err
     assert "measured, but nothing can be decided: " in err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
@@ -117,7 +121,7 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     series = read_catalogue().toolchains[TOOLCHAIN].mpi.series
     assert f"Open MPI v{series}" in launch.run_record["mpi"]["library"]
     bundle = page.parent / "bundle"
-    verification = finish(start(environment, "report", page.parent, "--verify"))
+    verification = await_result(start_roundtrip(environment, "report", page.parent, "--verify"))
     assert verification.returncode == 0, verification.stderr
     assert json.loads((bundle / "manifest.json").read_text())["campaign"] == "small"
 
@@ -137,14 +141,14 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
         wait_for_a_round(process, environment)
         time.sleep(rng.uniform(0, 4))
         process.send_signal(blow)
-        finish(process)
+        await_result(process)
         passed_ids = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}
         assert earlier_ids <= passed_ids
         earlier_ids = passed_ids
         if json.loads((tree(environment) / "state.json").read_text())["finished"]:
             return  # all three launches were faster than the blows
         process = resumed(environment, campaign)
-    status, _, err = finish(process)
+    status, _, err = await_result(process)
     assert status == 0, err
     assert list(passed(tree(environment)).values()) == [3]
 
@@ -159,15 +163,15 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
     first_process = run(environment, *arguments)
     wait_for_a_round(first_process, environment)
     other_environment = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
-    status, _, err = finish(run(other_environment, *arguments))
+    status, _, err = await_result(run(other_environment, *arguments))
     assert status == 2, err
     _, line = err.splitlines()  # after the warning that it allows no verdict
     assert line.startswith("roundtrip: site 'local' is being measured by campaign 'small' since ")
     assert f"(process {first_process.pid} on " in line
     assert not (tmp_path / "other" / "small").exists()
     second_process = run(other_environment, *arguments, "--wait")
-    assert finish(first_process)[0] == 0
-    assert finish(second_process)[0] == 0
+    assert await_result(first_process)[0] == 0
+    assert await_result(second_process)[0] == 0
     end_time = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
     assert (
         min(path.stat().st_mtime for path in tree(other_environment).rglob("rounds/*")) > end_time
@@ -181,7 +185,7 @@ def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str
         time.sleep(3)
         if process.poll() != 2:
             return process
-        assert "another campaign is running" in finish(process)[2]
+        assert "another campaign is running" in await_result(process)[2]
     raise AssertionError("the killed campaign's session never ended")
 
 
@@ -191,7 +195,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     environment["OMPI_MCA_pml"] = "absent"
-    status, out, err = finish(run(environment, "--allow-underpowered", campaign))
+    status, out, err = await_result(run(environment, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report:" not in out
     assert "0 of 3 launches completed" in err
@@ -210,7 +214,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
 def test_bad_input_is_one_line_and_exit_2(
     environment: dict[str, str], arguments: list[str], complaint: str
 ) -> None:
-    status, out, err = finish(run(environment, *arguments))
+    status, out, err = await_result(run(environment, *arguments))
     assert status == 2
     assert complaint in err
     assert len(err.splitlines()) == 1
@@ -227,7 +231,7 @@ def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
     campaign = tmp_path / "eine ablage ü" / "nacht prüfung.toml"
     campaign.parent.mkdir()
     campaign.write_text(ALLOWED.replace("A very small campaign", "[/b] Nachtprüfung"))
-    environment = variables(
+    environment = command_environment(
         tmp_path,
         PYTHONPATH=str(checkout / "src"),
         ROUNDTRIP_RUNS=str(tmp_path / "Läufe aller Art"),

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.command import finish, start
-from support.programs import CHECKOUT, git, needs, variables
-from support.searches import plan
+from support.command import await_result, start_roundtrip
+from support.programs import CHECKOUT, command_environment, run_git, skip_without_toolchains
+from support.searches import make_plan
 
 from roundtrip import paths
 from roundtrip.cause import journal, page
@@ -51,7 +51,7 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
     pytest.mark.quiet,
-    needs(TOOLCHAIN, OTHER),
+    skip_without_toolchains(TOOLCHAIN, OTHER),
 ]
 
 
@@ -61,23 +61,23 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
 ) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
-    git(clone, "init", "--quiet")
+    run_git(clone, "init", "--quiet")
     for number in range(COMMITS):
         delay = factor if number >= SLOW else 10
         (clone / "main.cpp").write_text(f"#define DELAY {delay}\n{PROGRAM}")
         (clone / "notes.txt").write_text(f"{number}\n")
-        git(clone, "add", ".")
-        git(clone, "commit", "--quiet", "--message", "next")
+        run_git(clone, "add", ".")
+        run_git(clone, "commit", "--quiet", "--message", "next")
     prefix = paths.toolchains() / TOOLCHAIN / "mpi" / "bin"
-    environ = variables(
+    environ = command_environment(
         tmp_path,
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",
         OMPI_MCA_mpi_yield_when_idle="1",
     )
-    process = finish(
-        start(
+    process = await_result(
+        start_roundtrip(
             environ,
             *("bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
             *("--repository", str(clone), "--build", f"{prefix}/mpicxx -O2 main.cpp -o main"),
@@ -90,11 +90,11 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
             process.stdout + process.stderr
         )
         return
-    commits = git(clone, "rev-list", "--reverse", "HEAD").split()
+    commits = run_git(clone, "rev-list", "--reverse", "HEAD").split()
     assert process.returncode == 1, process.stdout + process.stderr
     assert f"The first slow version is {commits[SLOW][:12]}" in process.stdout
     report = Path(process.stdout.split("report: ")[1].splitlines()[0]).parent
-    assert finish(start(environ, "report", report, "--verify")).returncode == 0
+    assert await_result(start_roundtrip(environ, "report", report, "--verify")).returncode == 0
 
 
 MINUTES = 6  # a search ends before: on a busy machine a round takes long
@@ -156,7 +156,7 @@ def test_another_mpi_is_found_among_harmless_variables(
     """Messages one way through shared memory take another time, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *HARMLESS]
     launcher = launching(switches, "stream/same", 4096)
-    search_plan = plan("blame", [switch.name for switch in switches])
+    search_plan = make_plan("blame", [switch.name for switch in switches])
     search_journal = Journal(tmp_path / "search")
     search_journal.begin(search_plan)
     result = journal.run_search(search_plan, search_journal, launcher, MINUTES, print)

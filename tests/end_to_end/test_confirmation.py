@@ -21,13 +21,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.nights import published
-from support.virtual import ENVIRON, Virtual, booted, checkout_with, on_a_cluster
+from support.nights import publish_revision
+from support.virtual import (
+    ENVIRON,
+    VirtualCluster,
+    booted_cluster,
+    checkout_with_site,
+    cluster_marks,
+)
 
 from roundtrip.measure import analysis, manifest, records
 from roundtrip.measure.launches import scan
 
-pytestmark = on_a_cluster()
+pytestmark = cluster_marks()
 CAMPAIGN = f"""\
 title = "Eager"
 launches = 2
@@ -67,11 +73,13 @@ USUAL, RAISED = (
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     home = tmp_path_factory.mktemp("eager")
-    with booted(home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")) as cluster:
+    with booted_cluster(
+        home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")
+    ) as cluster:
         cluster.ok("fault", "a2", "--latency", "500us")
-        checkout = checkout_with(cluster.share / "checkout", lambda site: site + "\n")
+        checkout = checkout_with_site(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_toml()
         thresholds = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
         for name in (*thresholds, "waited_fraction = 0.1 "):
@@ -81,7 +89,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         yield replace(cluster, checkout=checkout)
 
 
-def night(cluster: Virtual) -> tuple[str, Path]:
+def night(cluster: VirtualCluster) -> tuple[str, Path]:
     """What a night said, and its revision."""
     reports = cluster.share / "reports"
     old_revisions = set(reports.glob("eager/virtual/*/r1"))
@@ -112,17 +120,17 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
         manifest_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
         return manifest.write_unsigned(folder, {**manifest_facts, "started": start_text}).digest
 
-    published(revision.parents[1] / start_text[:10], write)
+    publish_revision(revision.parents[1] / start_text[:10], write)
 
 
-def history(cluster: Virtual, *more: str) -> tuple[int, str]:
+def history(cluster: VirtualCluster, *more: str) -> tuple[int, str]:
     command = ["roundtrip", "history", "virtual", "eager", *more]
     process = cluster.process(command, 120, cwd=cluster.checkout)
     assert process.returncode in (0, 1), process.stderr
     return process.returncode, process.stdout
 
 
-def large(cluster: Virtual) -> list[dict[str, Any]]:
+def large(cluster: VirtualCluster) -> list[dict[str, Any]]:
     """What is said of the messages between two nodes that the new limit concerns."""
     rows = json.loads(history(cluster, "--json")[1])["series"]
     large_rows = [
@@ -132,7 +140,7 @@ def large(cluster: Virtual) -> list[dict[str, Any]]:
     return large_rows
 
 
-def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
+def test_a_changed_eager_limit_is_found_and_confirmed(cluster: VirtualCluster) -> None:
     (cluster.share / "eager.toml").write_text(CAMPAIGN)
     site = cluster.checkout / "site-configs" / "virtual" / "site.toml"
     site_text = site.read_text()

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import finish, start
-from support.programs import CHECKOUT, needs, variables
-from support.virtual import ENVIRON, Virtual
+from support.command import await_result, start_roundtrip
+from support.programs import CHECKOUT, command_environment, skip_without_toolchains
+from support.virtual import ENVIRON, VirtualCluster
 
 from roundtrip.measure.launches import scan
 from roundtrip.sites import programs
@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.live,
     pytest.mark.nightly,
     pytest.mark.quiet,
-    needs(TOOLCHAIN),
+    skip_without_toolchains(TOOLCHAIN),
 ]
 
 
@@ -48,14 +48,16 @@ def begin(tmp_path: Path) -> Any:
     file.write_text(CAMPAIGN)
 
     def begin(*options: str, **more: str) -> subprocess.Popen[str]:
-        return start(variables(tmp_path, **more), "run", file, "--allow-underpowered", *options)
+        return start_roundtrip(
+            command_environment(tmp_path, **more), "run", file, "--allow-underpowered", *options
+        )
 
     return begin
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit status, and what was said on standard error."""
-    status, _, error = finish(process)
+    status, _, error = await_result(process)
     return status, error
 
 
@@ -186,7 +188,7 @@ esac
     ids=["another MPI on one node", "other arguments", "on the login node"],
 )
 def test_what_slurm_did_not_start_so_fails(
-    virtual_cluster: Virtual, plant: str, commands: list[str], placement: str, fault: str
+    virtual_cluster: VirtualCluster, plant: str, commands: list[str], placement: str, fault: str
 ) -> None:
     folder = virtual_cluster.share / "plant" / fault.split()[1] / placement
     folder.mkdir(parents=True)

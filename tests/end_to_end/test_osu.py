@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.command import Done, finish, start
-from support.programs import CHECKOUT, needs, script, variables
+from support.command import CommandResult, await_result, start_roundtrip
+from support.programs import CHECKOUT, command_environment, skip_without_toolchains, write_script
 
 from roundtrip import paths
 from roundtrip.measure.launches import scan
@@ -65,21 +65,21 @@ cat {measured}
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    needs(TOOLCHAIN),
+    skip_without_toolchains(TOOLCHAIN),
 ]
 
 
 def install(prefix: Path, name: str, help_: Path, validation: Path, measurement: Path) -> None:
     program = prefix / "libexec" / "osu-micro-benchmarks" / "mpi" / f"osu_{name}"
-    script(program, REPLAY.format(help=help_, validated=validation, measured=measurement))
+    write_script(program, REPLAY.format(help=help_, validated=validation, measured=measurement))
 
 
-def run(folder: Path, campaign: str, *options: str) -> tuple[Done, Path]:
+def run(folder: Path, campaign: str, *options: str) -> tuple[CommandResult, Path]:
     """A campaign with the OSU below `folder`, and its state.json."""
     file = folder / "replay.toml"
     file.write_text(campaign)
-    environment = variables(folder, ROUNDTRIP_OSU=str(folder / "osu"))
-    process = finish(start(environment, "run", file, *options))
+    environment = command_environment(folder, ROUNDTRIP_OSU=str(folder / "osu"))
+    process = await_result(start_roundtrip(environment, "run", file, *options))
     (state,) = (folder / "runs").glob("replay/*/*/state.json")
     return process, state
 
@@ -112,7 +112,7 @@ def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> Non
     assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
 
 
-@needs("smpi-boost181")
+@skip_without_toolchains("smpi-boost181")
 def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> None:
     program = tmp_path / "osu" / "smpi" / "libexec" / "osu_barrier"
     program.parent.mkdir(parents=True)

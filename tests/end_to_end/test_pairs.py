@@ -16,14 +16,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.synthetic import pseudonym
-from support.virtual import ENVIRON, Virtual, booted, checkout_with, on_a_cluster
+from support.virtual import (
+    ENVIRON,
+    VirtualCluster,
+    booted_cluster,
+    checkout_with_site,
+    cluster_marks,
+)
 
 from roundtrip.measure import manifest, pseudonyms
 
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")
 LEAVES = Path(__file__).parents[1] / "data" / "slurm-leaves"
-pytestmark = on_a_cluster()
+pytestmark = cluster_marks()
 CAMPAIGN = f"""\
 title = "Tiny pairs"
 allow_undecided = true
@@ -40,10 +46,12 @@ variables = {{ budget = 1, precision = 0.01, perturbation = 0, end = 256 }}
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     home, options = tmp_path_factory.mktemp("pairs"), (*WEIGHT, "--slurm", str(LEAVES))
-    with booted(home, f"e2e-pairs-{os.getpid()}", "4+1", options) as cluster:
-        yield replace(cluster, checkout=checkout_with(cluster.share / "checkout", side_by_side))
+    with booted_cluster(home, f"e2e-pairs-{os.getpid()}", "4+1", options) as cluster:
+        yield replace(
+            cluster, checkout=checkout_with_site(cluster.share / "checkout", side_by_side)
+        )
 
 
 def side_by_side(site: str) -> str:
@@ -53,7 +61,7 @@ def side_by_side(site: str) -> str:
     return site.replace(table, f"{table}{lines}")
 
 
-def night(cluster: Virtual, launches: int) -> Path:
+def night(cluster: VirtualCluster, launches: int) -> Path:
     """The bundle in the report of a night."""
     old_bundles = set((cluster.share / "reports").rglob("bundle"))
     variables = {
@@ -106,7 +114,7 @@ def pairs(*meetings: tuple[int, str]) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
-    cluster: Virtual, monkeypatch: pytest.MonkeyPatch
+    cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = cluster.share / "key"
     key.write_text("of this test alone, and no secret")

@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 from support import programs
-from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
+from support.virtual import (
+    CHECKOUT,
+    ENVIRON,
+    VirtualCluster,
+    await_true,
+    booted_cluster,
+    describe_missing_cluster,
+)
 
 from roundtrip.sites.render import debian_pvm_features
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -35,22 +42,24 @@ pytestmark = [pytest.mark.nightly, pytest.mark.live]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
-    if why := lacking():
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
+    if why := describe_missing_cluster():
         pytest.skip(why)
     home = tmp_path_factory.mktemp("hub")
-    with booted(home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]) as cluster:
+    with booted_cluster(
+        home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]
+    ) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def launches(cluster: Virtual) -> dict[str, Path]:
+def launches(cluster: VirtualCluster) -> dict[str, Path]:
     """Folders of what RingNetwork left, by placement."""
     return dict(_run(cluster, "mpi", "(one-per-node|hybrid)", cases=3))
 
 
 @pytest.fixture(scope="module")
-def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
+def launches_with_pvm(cluster: VirtualCluster) -> dict[str, Path]:
     """The same with PVM."""
     if not debian_pvm_features():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
@@ -58,7 +67,7 @@ def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
 
 
 def _run(
-    cluster: Virtual, transport: str, placement: str, cases: int
+    cluster: VirtualCluster, transport: str, placement: str, cases: int
 ) -> Iterator[tuple[str, Path]]:
     """Placements and folders; `cases`: the build and the launches."""
     report = cluster.share / f"{transport}.json"
@@ -121,7 +130,7 @@ def test_what_is_left_of_other_messages_is_little_beside_a_batch(
 
 @pytest.mark.parametrize(("placement", "shape"), [("one-per-node", "1+1"), ("hybrid", "2+1")])
 def test_pvm_crosses_the_hub_beside_the_others(
-    launches_with_pvm: dict[str, Path], cluster: Virtual, placement: str, shape: str
+    launches_with_pvm: dict[str, Path], cluster: VirtualCluster, placement: str, shape: str
 ) -> None:
     run = _read(launches_with_pvm[placement], "run.json")
     variants = {point["variant"] for point in run["points"] if point["samples"]}
@@ -141,7 +150,7 @@ def test_pvm_is_not_faster_than_the_wire_either(launches_with_pvm: dict[str, Pat
 @pytest.mark.parametrize("victim", NODES)
 @pytest.mark.parametrize("transport", ["mpi", "pvm"])
 def test_a_rank_that_is_killed_takes_all_others_with_it(
-    cluster: Virtual, request: pytest.FixtureRequest, transport: str, victim: str
+    cluster: VirtualCluster, request: pytest.FixtureRequest, transport: str, victim: str
 ) -> None:
     fixture = {"mpi": "launches", "pvm": "launches_with_pvm"}[transport]
     script = request.getfixturevalue(fixture)["hybrid"] / "rfm_job.sh"
@@ -168,7 +177,7 @@ def test_a_rank_that_is_killed_takes_all_others_with_it(
         assert await_true(lambda node=node: not _left_of_pvm(cluster, node), 10)
 
 
-def _submit_for_long(cluster: Virtual, script: Path, folder: Path) -> str:
+def _submit_for_long(cluster: VirtualCluster, script: Path, folder: Path) -> str:
     """The job that the check submitted, again, for longer than anybody waits."""
     folder.mkdir()
     text = script.read_text()
@@ -180,16 +189,16 @@ def _submit_for_long(cluster: Virtual, script: Path, folder: Path) -> str:
     return cluster.ok("exec", "sbatch", "--parsable", f"--chdir={folder}", str(copy)).strip()
 
 
-def _ranks(cluster: Virtual, node: str, program: str) -> list[str]:
+def _ranks(cluster: VirtualCluster, node: str, program: str) -> list[str]:
     """Ids of the processes of a program on a node."""
     return cluster.run("node", node, "pgrep", "-x", program).stdout.split()
 
 
-def _shared_memory(cluster: Virtual, node: str) -> set[str]:
+def _shared_memory(cluster: VirtualCluster, node: str) -> set[str]:
     return set(cluster.ok("node", node, "ls", "-A", "/dev/shm").split())
 
 
-def _left_of_pvm(cluster: Virtual, node: str) -> bool:
+def _left_of_pvm(cluster: VirtualCluster, node: str) -> bool:
     listing = cluster.ok("node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z")
     return any(name in listing for name in ("roundtrip-pvm", "pvmd", "pvm-guard"))
 
@@ -204,7 +213,7 @@ def _none_is_faster_than_the_wire(folder: Path, variants: set[str]) -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What check Ring recorded on this machine, by placement."""
-    if why := programs.lacking(TOOLCHAIN):
+    if why := programs.describe_missing_toolchains(TOOLCHAIN):
         pytest.skip(why)
     if len(os.sched_getaffinity(0)) < PROCESSORS:
         pytest.skip(f"needs {PROCESSORS} processors")
@@ -217,7 +226,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     process = subprocess.run(
         ["bash", "-c", f". site-configs/activate local && {reframe}"],
         cwd=CHECKOUT,
-        env=programs.variables(home),
+        env=programs.command_environment(home),
         capture_output=True,
         text=True,
         timeout=600,

@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, Virtual, booted, on_a_cluster
+from support.virtual import CHECKOUT, VirtualCluster, booted_cluster, cluster_marks
 
 from roundtrip.sites import data, live
 
-pytestmark = on_a_cluster()
+pytestmark = cluster_marks()
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
 
 
 @contextmanager
-def up(home: Path, *options: str) -> Iterator[Virtual]:
+def up(home: Path, *options: str) -> Iterator[VirtualCluster]:
     """A cluster with a copy of the checkout."""
-    with booted(home, f"live-{os.getpid()}", options=options) as cluster:
+    with booted_cluster(home, f"live-{os.getpid()}", options=options) as cluster:
         for part in PARTS:
             patterns = shutil.ignore_patterns("__pycache__")
             shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=patterns)
@@ -29,13 +29,13 @@ def up(home: Path, *options: str) -> Iterator[Virtual]:
 
 
 @pytest.fixture
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     with up(tmp_path_factory.mktemp("live")) as cluster:
         yield cluster
 
 
 @pytest.fixture
-def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     programs = ("slurmdbd", "mariadbd")
     if missing_programs := [name for name in programs if not shutil.which(name, path=path)]:
@@ -44,14 +44,14 @@ def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         yield cluster
 
 
-def roundtrip(cluster: Virtual, *arguments: str) -> subprocess.CompletedProcess[str]:
+def roundtrip(cluster: VirtualCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command on the head node, in the copy of the checkout."""
     script = 'cd "$0" && exec roundtrip "$@"'
     checkout = str(cluster.share / "checkout")
     return cluster.run("exec", "bash", "-c", script, checkout, *arguments, timeout=400)
 
 
-def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:
+def site(cluster: VirtualCluster, name: str) -> tuple[Path, data.SiteData]:
     checkout = cluster.share / "checkout"
     file = checkout / "site-configs" / name / "site.toml"
     return file, data.read_site_data(file, checkout)
@@ -61,7 +61,7 @@ def live_output(process: subprocess.CompletedProcess[str]) -> str:
     return process.stdout.partition("job scripts: ")[2]
 
 
-def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
+def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: VirtualCluster) -> None:
     process = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
     assert process.returncode == 0, process.stderr
     file, site_data = site(cluster, "mine")
@@ -96,7 +96,7 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     assert retry.returncode == 0, retry.stdout + retry.stderr  # what was written is tried
 
 
-def test_where_there_is_accounting_reframe_asks_it(accounted: Virtual) -> None:
+def test_where_there_is_accounting_reframe_asks_it(accounted: VirtualCluster) -> None:
     process = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
     assert process.returncode == 0, process.stderr
     file, site_data = site(accounted, "mine")

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, ENVIRON, Virtual, campaign
+from support.virtual import CHECKOUT, ENVIRON, VirtualCluster, campaign_text
 
 from roundtrip.measure.launches import scan
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="session")
-def cluster(virtual_cluster: Virtual) -> Virtual:
+def cluster(virtual_cluster: VirtualCluster) -> VirtualCluster:
     return virtual_cluster
 
 
@@ -26,7 +26,7 @@ def shortest_half_round_trip_s(run: dict) -> float:
     return min(point["median_s"] for point in run["points"] if point["samples"])
 
 
-def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
+def test_plain_reframe_measures_over_the_link(cluster: VirtualCluster) -> None:
     report = cluster.share / "plain.json"
     reframe = (
         "reframe -c checks -R --exec-policy=serial -n 'NetPIPEWan.*wan_rtt=2.*variants=raw' "
@@ -49,9 +49,9 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
     assert all(direction["frames"] for direction in link["after"]["directions"])
 
 
-def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
+def test_a_night_is_submitted_run_and_reported(cluster: VirtualCluster) -> None:
     file = cluster.share / "night.toml"
-    file.write_text(campaign(launches=2))
+    file.write_text(campaign_text(launches=2))
     job = cluster.submit(file, "--wait", ROUNDTRIP_NIGHTLY_BEGIN="never")
     output = cluster.output(job)
     assert cluster.await_end(job) == 0, output
@@ -69,7 +69,7 @@ def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
     assert cluster.jobs() == [], "`never` means that no next night is arranged"
 
 
-def test_nights_do_not_pile_up(cluster: Virtual) -> None:
+def test_nights_do_not_pile_up(cluster: VirtualCluster) -> None:
     """Submitted twice, a campaign has one next night; another campaign has its own."""
     jobs = []
     for name in ("twice", "twice", "other"):

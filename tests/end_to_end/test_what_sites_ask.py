@@ -15,16 +15,16 @@ import polars as pl
 import pytest
 from support.virtual import (
     CHECKOUT,
-    Virtual,
+    VirtualCluster,
     await_true,
-    booted,
-    campaign,
-    checkout_with,
-    on_a_cluster,
+    booted_cluster,
+    campaign_text,
+    checkout_with_site,
+    cluster_marks,
     scaled_timeout,
 )
 
-pytestmark = on_a_cluster()
+pytestmark = cluster_marks()
 PREEMPTS = Path(__file__).parents[1] / "data" / "slurm-preempts"
 STEPS = """
 [partition.steps]
@@ -39,25 +39,25 @@ features = ["one-per-node", "shared-memory"]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     home, options = tmp_path_factory.mktemp("asked"), ["--slurm", str(PREEMPTS)]
-    with booted(home, f"asked-{os.getpid()}", options=options) as cluster:
+    with booted_cluster(home, f"asked-{os.getpid()}", options=options) as cluster:
         yield cluster
 
 
-def record(cluster: Virtual, job: str) -> str:
+def record(cluster: VirtualCluster, job: str) -> str:
     return cluster.ok("exec", "scontrol", "show", "job", job)
 
 
 def tiny(
-    cluster: Virtual, name: str, launches: int, budget: float = 2, minutes: float = 120
+    cluster: VirtualCluster, name: str, launches: int, budget: float = 2, minutes: float = 120
 ) -> Path:
     file = cluster.share / f"{name}.toml"
-    file.write_text(campaign(launches, cases=1, budget=budget, minutes=minutes))
+    file.write_text(campaign_text(launches, cases=1, budget=budget, minutes=minutes))
     return file
 
 
-def came(cluster: Virtual, name: str) -> int:
+def came(cluster: VirtualCluster, name: str) -> int:
     """Launches of a campaign that completed; a session that only builds leaves no record."""
     output = "*/*/rounds/*/output/*/*/*/NetPIPE*"
     return len(list((cluster.share / "runs" / name).glob(f"{output}/run.json")))
@@ -71,7 +71,7 @@ class Run:
     output: Path
 
     @staticmethod
-    def of(cluster: Virtual, file: Path) -> Run:
+    def of(cluster: VirtualCluster, file: Path) -> Run:
         command = cluster.on_site(
             f"roundtrip run {file} --site virtual --wait --allow-underpowered"
         )
@@ -98,7 +98,7 @@ class Run:
         return self.says()
 
 
-def test_the_next_night_is_requested_like_the_first(cluster: Virtual) -> None:
+def test_the_next_night_is_requested_like_the_first(cluster: VirtualCluster) -> None:
     file = cluster.share / "options.toml"
     file.write_text("")  # the night ends at once, and still has a successor
     first_job = cluster.submit(
@@ -122,7 +122,7 @@ def test_the_next_night_is_requested_like_the_first(cluster: Virtual) -> None:
 
 
 def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_once(
-    cluster: Virtual,
+    cluster: VirtualCluster,
 ) -> None:
     file = tiny(cluster, "cancelled", 3)
     # a night has the date of the day on which it begins: none begins while this test runs
@@ -154,11 +154,11 @@ def in_steps(site: str) -> str:
     return site.replace(table, f'{table}launcher = "srun"\n') + STEPS
 
 
-def test_all_launches_of_a_night_are_steps_of_one_job(cluster: Virtual) -> None:
-    checkout = checkout_with(cluster.share / "checkout", in_steps)
+def test_all_launches_of_a_night_are_steps_of_one_job(cluster: VirtualCluster) -> None:
+    checkout = checkout_with_site(cluster.share / "checkout", in_steps)
     file = cluster.share / "steps.toml"
     placements = '["one-per-node", "shared-memory"]'
-    text = campaign(1, cases=1).replace('"clusterA"', '"steps"')
+    text = campaign_text(1, cases=1).replace('"clusterA"', '"steps"')
     file.write_text(text.replace('["one-per-node"]', placements))
     flags = ("--partition=clusterA", "--nodes=2", "--ntasks=2", "--exclusive")
     job = replace(cluster, checkout=checkout).submit(file, *flags, ROUNDTRIP_NIGHTLY_BEGIN="never")
@@ -171,7 +171,7 @@ def test_all_launches_of_a_night_are_steps_of_one_job(cluster: Virtual) -> None:
     assert int(next_job) == int(job) + 1, "Slurm saw another job"
 
 
-def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
+def test_a_preempted_launch_is_repeated(cluster: VirtualCluster) -> None:
     run = Run.of(cluster, tiny(cluster, "preempted", 4, budget=4))
 
     def preempts() -> bool:
@@ -191,7 +191,7 @@ def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
     assert "Slurm displaced 1 launch (1 preempted)" in page.read_text()
 
 
-def test_a_maintenance_is_waited_for(cluster: Virtual) -> None:
+def test_a_maintenance_is_waited_for(cluster: VirtualCluster) -> None:
     cluster.ok(
         *("exec", "scontrol", "create", "reservation", "ReservationName=upgrade"),
         *("StartTime=now", "Duration=60", "Nodes=a[1-2]", "Flags=MAINT", "Users=root"),

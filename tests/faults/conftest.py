@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from faults.oracle import MANY, TALLY
 from support import programs
-from support.programs import CHECKOUT, run
-from support.virtual import Virtual, booted, lacking
+from support.programs import CHECKOUT, run_in_checkout
+from support.virtual import VirtualCluster, booted_cluster, describe_missing_cluster
 
 from checks.mixins.witness import Witnessed
 
@@ -72,19 +72,19 @@ def whole_drill(is_whole: bool) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """One that tests damage, with a small file system in its shared folder."""
-    if lacking():
-        pytest.skip(lacking())
+    if describe_missing_cluster():
+        pytest.skip(describe_missing_cluster())
     home = tmp_path_factory.mktemp("drill")
-    with booted(home, f"drill-{os.getpid()}", has_small=True) as cluster:
+    with booted_cluster(home, f"drill-{os.getpid()}", has_small=True) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def toolchain() -> str:
     name = "openmpi41-boost181"
-    if why := programs.lacking(name):
+    if why := programs.describe_missing_toolchains(name):
         pytest.skip(why)
     return name
 
@@ -94,9 +94,11 @@ def netpipe(toolchain: str) -> Path:
     """Our NetPIPE, built; a library that watches other programs is built beside it."""
     build = CHECKOUT / "build" / toolchain
     if (build / "build.ninja").exists():
-        run("flock", build / ".lock", "cmake", "--build", build, "--target", "netpipe", "witness")
+        run_in_checkout(
+            "flock", build / ".lock", "cmake", "--build", build, "--target", "netpipe", "witness"
+        )
     else:
-        run("make", f"build-{toolchain}")
+        run_in_checkout("make", f"build-{toolchain}")
     return build / "netpipe" / "netpipe"
 
 

@@ -13,20 +13,20 @@ from pathlib import Path
 
 from faults.oracle import TALLY, Row
 from faults.trial import Trial, numbered, processes
-from support.virtual import Virtual, await_true, campaign
+from support.virtual import VirtualCluster, await_true, campaign_text
 
 #: Injects itself into the cluster while the job of this id runs its workload.
 LAUNCHES = 6
-Fault = Callable[[Virtual, Trial, str], None]
+Fault = Callable[[VirtualCluster, Trial, str], None]
 
 
 def long_campaign(launches: int) -> str:
     """A campaign of one case, whose launches take 20 s."""
-    text = campaign(launches, cases=1, budget=20)
+    text = campaign_text(launches, cases=1, budget=20)
     return text.replace("perturbation", "precision = 0.001, perturbation")
 
 
-def slurm(cluster: Virtual, *command: str) -> str:
+def slurm(cluster: VirtualCluster, *command: str) -> str:
     return cluster.run("exec", *command).stdout
 
 
@@ -34,7 +34,7 @@ def _serves(state: str) -> bool:
     return state in ("idle", "mixed", "allocated", "completing")
 
 
-def state_lost(cluster: Virtual, trial: Trial, job: str) -> None:
+def state_lost(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """The controller dies, and begins again with an empty folder of its state."""
     config = slurm(cluster, "scontrol", "show", "config")
     state = re.search(r"^StateSaveLocation\s*=\s*(/\S+)$", config, re.MULTILINE)
@@ -47,7 +47,7 @@ def state_lost(cluster: Virtual, trial: Trial, job: str) -> None:
 
 
 @contextmanager
-def operator(cluster: Virtual) -> Iterator[None]:
+def operator(cluster: VirtualCluster) -> Iterator[None]:
     """What an operator does: resumes each node that Slurm took for down or drained."""
     stop_event = threading.Event()
 
@@ -67,7 +67,7 @@ def operator(cluster: Virtual) -> Iterator[None]:
         thread.join()
 
 
-def nodes_are_back(cluster: Virtual) -> None:
+def nodes_are_back(cluster: VirtualCluster) -> None:
     def all_serve() -> bool:
         states = slurm(cluster, "sinfo", "-h", "-N", "-o", "%T").split()
         return bool(states) and all(_serves(state) for state in states)
@@ -76,7 +76,7 @@ def nodes_are_back(cluster: Virtual) -> None:
 
 
 def storm(
-    cluster: Virtual,
+    cluster: VirtualCluster,
     folder: Path,
     faults: list[Fault],
     seed: int,
@@ -88,8 +88,8 @@ def storm(
     Of a campaign of one case: `text`, or inside a cluster.  Returns all runs there were.
     """
     rng = random.Random(seed)
-    campaign_text = text or campaign(launches, cases=1)
-    trials = (Trial(path, campaign_text, launches, cluster=cluster) for path in numbered(folder))
+    trial_text = text or campaign_text(launches, cases=1)
+    trials = (Trial(path, trial_text, launches, cluster=cluster) for path in numbered(folder))
     trial, process, struck_jobs = next(trials), None, set()
     all_trials, row = [trial], Row()
     with operator(cluster):
@@ -116,7 +116,7 @@ def storm(
 
 
 def _next_job(
-    cluster: Virtual, trial: Trial, process: subprocess.Popen[bytes], struck_jobs: set[str]
+    cluster: VirtualCluster, trial: Trial, process: subprocess.Popen[bytes], struck_jobs: set[str]
 ) -> str:
     """The next measuring job that is running its workload; "" if the campaign ends before."""
 

@@ -11,22 +11,22 @@ import pytest
 from faults.oracle import TALLY
 from faults.storm import Fault, long_campaign, nodes_are_back, state_lost, storm
 from faults.trial import Trial
-from support.virtual import Virtual, booted, campaign, lacking
+from support.virtual import VirtualCluster, booted_cluster, campaign_text, describe_missing_cluster
 
 from roundtrip.measure import scheduler
 
 
 @pytest.fixture(scope="module")
-def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """With slurmdbd and MariaDB, which ReFrame's scheduler `slurm` asks."""
-    if lacking():
-        pytest.skip(lacking())
+    if describe_missing_cluster():
+        pytest.skip(describe_missing_cluster())
     home = tmp_path_factory.mktemp("accounted")
-    with booted(home, f"acct-{os.getpid()}", options=["--accounting"]) as cluster:
+    with booted_cluster(home, f"acct-{os.getpid()}", options=["--accounting"]) as cluster:
         yield cluster
 
 
-def end(cluster: Virtual, daemon: str) -> Callable[[], None]:
+def end(cluster: VirtualCluster, daemon: str) -> Callable[[], None]:
     """End a daemon; what is returned starts it again, by the same command."""
     pid = cluster.ok("exec", "pgrep", "-o", "-x", daemon).strip()
     command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
@@ -39,7 +39,7 @@ def end(cluster: Virtual, daemon: str) -> Callable[[], None]:
 def away(daemon: str) -> Fault:
     """Ended, and started again 40 s later."""
 
-    def fault(cluster: Virtual, trial: Trial, job: str) -> None:
+    def fault(cluster: VirtualCluster, trial: Trial, job: str) -> None:
         start = end(cluster, daemon)
         time.sleep(40)
         start()
@@ -50,7 +50,7 @@ def away(daemon: str) -> Fault:
 
 
 @pytest.mark.parametrize("daemon", ["munged", "slurmdbd", "mariadbd"])
-def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
+def test_daemon_away(accounted: VirtualCluster, daemon: str, is_whole: bool) -> None:
     faults = (2 if is_whole else 1) * [away(daemon)]
     trials = storm(accounted, accounted.share / daemon, faults, 7, 2)
     trees = [trial.oracle.tree for trial in trials if trial.oracle.tree]
@@ -61,13 +61,13 @@ def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     assert 25 < away_s < 80, "the run says for how long it was away: 40 s, and what it took to ask"
 
 
-def ends_lost(cluster: Virtual, trial: Trial, job: str) -> None:
+def ends_lost(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """From now on the database keeps no end of a job, as one that crashed has lost the last."""
     trigger = "BEFORE UPDATE ON vgrid_job_table FOR EACH ROW SET NEW.state = 1, NEW.time_end = 0"
     cluster.ok("exec", "mariadb", "slurm_acct_db", "-e", f"CREATE TRIGGER running {trigger}")
 
 
-def test_a_job_whose_end_the_database_lost(accounted: Virtual) -> None:
+def test_a_job_whose_end_the_database_lost(accounted: VirtualCluster) -> None:
     try:
         (trial,) = storm(accounted, accounted.share / "ends", [ends_lost], 7, 2)
     finally:
@@ -75,9 +75,9 @@ def test_a_job_whose_end_the_database_lost(accounted: Virtual) -> None:
     assert "its accounting stayed away or lost a job" in trial.log
 
 
-def test_accounting_gone_for_good(accounted: Virtual) -> None:
+def test_accounting_gone_for_good(accounted: VirtualCluster) -> None:
     """While slurmctld works, it says how jobs ended, and the run says so."""
-    trial = Trial(accounted.share / "gone", campaign(2, cases=1), 2, cluster=accounted)
+    trial = Trial(accounted.share / "gone", campaign_text(2, cases=1), 2, cluster=accounted)
     start = end(accounted, "slurmdbd")
     try:
         trial.complete(TALLY["slurm: accounting gone for good"])
@@ -90,7 +90,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     assert "its accounting stayed away" in trial.log
 
 
-def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: Virtual) -> None:
+def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: VirtualCluster) -> None:
     folder, text = accounted.share / "forgotten", long_campaign(2)
     (trial,) = storm(accounted, folder, [state_lost], 6, 2, text)
     # One fault; the launch that is repeated was seen to be lost as well.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from faults.oracle import TALLY, Row, fingerprint
 from faults.trial import LOCAL, Trial, numbered, running_at
-from support.virtual import Virtual, campaign, small_disk
+from support.virtual import VirtualCluster, campaign_text, mounted_small_disk
 
 from roundtrip.measure.launches import scan
 
@@ -27,7 +27,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     """A small file system; ReFrame alone logs 4 MiB there each time it loads the checks."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
-    with small_disk(tmp_path / "small"):
+    with mounted_small_disk(tmp_path / "small"):
         yield tmp_path / "small"
 
 
@@ -63,8 +63,8 @@ def test_disk_full_on_local(small: Path) -> None:
 
 
 @pytest.mark.usefixtures("whole_drill")
-def test_disk_full_on_slurm(cluster: Virtual) -> None:
-    small, text = cluster.share / "small", campaign(3, cases=1)
+def test_disk_full_on_slurm(cluster: VirtualCluster) -> None:
+    small, text = cluster.share / "small", campaign_text(3, cases=1)
     trials = (Trial(path, text, 3, cluster=cluster) for path in numbered(small))
     fill(trials, small, ("measure", "copy", "submit"))
 

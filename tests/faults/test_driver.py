@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from faults.oracle import TALLY, Row
 from faults.trial import LOCAL, Trial, numbered
-from support.virtual import Virtual, campaign
+from support.virtual import VirtualCluster, campaign_text
 
 KILL, TERM, INT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
 RUNNING = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between")
@@ -86,13 +86,15 @@ def test_driver_struck_while_reporting(tmp_path: Path, moment: str, blow: signal
 
 
 @pytest.mark.usefixtures("whole_drill")
-def test_driver_struck_on_slurm(cluster: Virtual) -> None:
+def test_driver_struck_on_slurm(cluster: VirtualCluster) -> None:
     rng = random.Random(5)
     strikes = list(itertools.product(RUNNING, (KILL, TERM)))
     rng.shuffle(strikes)
 
     def on_cluster(folder: Path) -> Trial:
-        return Trial(folder, campaign(LAUNCHES, cases=1), LAUNCHES, cluster=cluster, report=True)
+        return Trial(
+            folder, campaign_text(LAUNCHES, cases=1), LAUNCHES, cluster=cluster, report=True
+        )
 
     blows(map(on_cluster, numbered(cluster.share / "driver")), strikes, 5)
 

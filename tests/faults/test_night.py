@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 from faults.oracle import MANY, TALLY, whole_launches
 from faults.trial import Trial
-from support.virtual import Virtual, await_true, booted, campaign, lacking
+from support.virtual import (
+    VirtualCluster,
+    await_true,
+    booted_cluster,
+    campaign_text,
+    describe_missing_cluster,
+)
 
 NODES = "2+2"
 MOMENTS = ("build", "measure", "copy", "between")
@@ -20,16 +26,16 @@ MOMENTS = ("build", "measure", "copy", "between")
 ONCE = "measure"
 
 
-def cancel(cluster: Virtual, job: str) -> None:
+def cancel(cluster: VirtualCluster, job: str) -> None:
     cluster.run("exec", "scancel", job)
 
 
-def stop(cluster: Virtual, job: str) -> None:
+def stop(cluster: VirtualCluster, job: str) -> None:
     """TERM to the script, as ahead of its time limit."""
     cluster.run("exec", "scancel", "--batch", "--signal=TERM", job)
 
 
-def requeue(cluster: Virtual, job: str) -> None:
+def requeue(cluster: VirtualCluster, job: str) -> None:
     cluster.run("exec", "scontrol", "requeue", job)
     is_pending = lambda: (job, "roundtrip-nightly", "PENDING") in cluster.jobs()  # noqa: E731
     await_true(is_pending, 30)
@@ -40,12 +46,15 @@ def requeue(cluster: Virtual, job: str) -> None:
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("blow", [cancel, stop, requeue])
 def test_night_struck(
-    cluster: Virtual, blow: Callable[[Virtual, str], None], moment: str, is_whole: bool
+    cluster: VirtualCluster,
+    blow: Callable[[VirtualCluster, str], None],
+    moment: str,
+    is_whole: bool,
 ) -> None:
     if not (is_whole or moment == ONCE):
         pytest.skip(MANY)
     folder = cluster.share / f"night-{blow.__name__}-{moment}"
-    trial = Trial(folder, campaign(2, cases=1), 2, cluster=cluster, report=True)
+    trial = Trial(folder, campaign_text(2, cases=1), 2, cluster=cluster, report=True)
     variables = {"ROUNDTRIP_RUNS": str(trial.runs), "ROUNDTRIP_REPORTS": str(trial.reports)}
     site = replace(cluster, variables=variables)
     row = TALLY[f"night: {blow.__name__}"]
@@ -69,7 +78,7 @@ def test_night_struck(
         trial.complete(row)
 
 
-def _night(site: Virtual, file: Path, requeued: bool) -> tuple[str, int]:
+def _night(site: VirtualCluster, file: Path, requeued: bool) -> tuple[str, int]:
     """A night to its end: its job number and exit status; `requeued` before it begins its run."""
     job = site.submit(file, ROUNDTRIP_NIGHTLY_BEGIN="never")
     if requeued:
@@ -81,13 +90,15 @@ def _night(site: Virtual, file: Path, requeued: bool) -> tuple[str, int]:
 @pytest.mark.usefixtures("toolchain")
 def test_a_job_number_used_again(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Without accounting, job numbers begin at 1 again when the cluster is rebooted."""
-    if lacking():
-        pytest.skip(lacking())
-    with booted(tmp_path_factory.mktemp("reboot"), f"reboot-{os.getpid()}", NODES) as cluster:
+    if describe_missing_cluster():
+        pytest.skip(describe_missing_cluster())
+    with booted_cluster(
+        tmp_path_factory.mktemp("reboot"), f"reboot-{os.getpid()}", NODES
+    ) as cluster:
         runs = cluster.share / "own-runs"
         site = replace(cluster, variables={"ROUNDTRIP_RUNS": str(runs)})
         file = cluster.share / "tiny.toml"
-        file.write_text(campaign(2, cases=1))
+        file.write_text(campaign_text(2, cases=1))
         row = TALLY["job number reused after a reboot"]
         job, status = _night(site, file, requeued=False)
         assert status == 0, site.output(job)

@@ -13,17 +13,17 @@ import pytest
 from faults.oracle import TALLY
 from faults.storm import Fault, long_campaign, nodes_are_back, slurm, state_lost, storm
 from faults.trial import Trial, processes
-from support.virtual import Virtual, await_true, campaign
+from support.virtual import VirtualCluster, await_true, campaign_text
 
 from roundtrip.measure.launches import scan
 
 
-def _last_node(cluster: Virtual, job: str) -> str:
+def _last_node(cluster: VirtualCluster, job: str) -> str:
     nodes = slurm(cluster, "squeue", "-h", "-j", job, "-o", "%N")
     return (slurm(cluster, "scontrol", "show", "hostnames", nodes.strip()).split() or ["a1"])[-1]
 
 
-def slurmd_killed(cluster: Virtual, trial: Trial, job: str) -> None:
+def slurmd_killed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """The daemon of a node that the job uses dies, and is started again 2 s later."""
     node = _last_node(cluster, job)
     cluster.run("node", node, "pkill", "-9", "-x", "slurmd")
@@ -32,7 +32,7 @@ def slurmd_killed(cluster: Virtual, trial: Trial, job: str) -> None:
     nodes_are_back(cluster)
 
 
-def slurmctld_killed(cluster: Virtual, trial: Trial, job: str) -> None:
+def slurmctld_killed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     cluster.run("exec", "pkill", "-9", "-x", "slurmctld")
     time.sleep(3)
     cluster.ok("exec", "slurmctld")
@@ -41,7 +41,7 @@ def slurmctld_killed(cluster: Virtual, trial: Trial, job: str) -> None:
     nodes_are_back(cluster)
 
 
-def over_time_limit(cluster: Virtual, trial: Trial, job: str) -> None:
+def over_time_limit(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """A workload that hangs, until Slurm ends it at its time limit."""
     for pid in processes(trial.runs, "workload"):
         subprocess.run(["kill", "-STOP", str(pid)], check=False)
@@ -49,7 +49,7 @@ def over_time_limit(cluster: Virtual, trial: Trial, job: str) -> None:
     assert await_true(lambda: not _queued(cluster, job), 150)
 
 
-def held(cluster: Virtual, trial: Trial, job: str) -> None:
+def held(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """Sent back to the queue and held there for 2 s."""
     slurm(cluster, "scontrol", "update", f"JobId={job}", "Requeue=1")
     slurm(cluster, "scontrol", "requeuehold", job)
@@ -58,17 +58,17 @@ def held(cluster: Virtual, trial: Trial, job: str) -> None:
     _start_now(cluster, job)
 
 
-def requeued(cluster: Virtual, trial: Trial, job: str) -> None:
+def requeued(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     slurm(cluster, "scontrol", "update", f"JobId={job}", "Requeue=1")
     slurm(cluster, "scontrol", "requeue", job)
     _start_now(cluster, job)
 
 
-def cancelled(cluster: Virtual, trial: Trial, job: str) -> None:
+def cancelled(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     slurm(cluster, "scancel", job)
 
 
-def node_off(cluster: Virtual, trial: Trial, job: str) -> None:
+def node_off(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """A node that the job uses loses its power for 3 s."""
     node = _last_node(cluster, job)
     cluster.ok("power", node, "off")
@@ -77,23 +77,23 @@ def node_off(cluster: Virtual, trial: Trial, job: str) -> None:
     nodes_are_back(cluster)
 
 
-def workload_killed(cluster: Virtual, trial: Trial, job: str) -> None:
+def workload_killed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     for pid in processes(trial.runs, "workload")[:1]:
         subprocess.run(["kill", "-9", str(pid)], check=False)
 
 
-def _queued(cluster: Virtual, job: str) -> bool:
+def _queued(cluster: VirtualCluster, job: str) -> bool:
     return job in {id_ for id_, _, _ in cluster.jobs()}
 
 
-def _start_now(cluster: Virtual, job: str) -> None:
+def _start_now(cluster: VirtualCluster, job: str) -> None:
     """Slurm lets a requeued job wait for two minutes."""
     await_true(lambda: "PENDING" in slurm(cluster, "squeue", "-h", "-j", job, "-o", "%T"), 10)
     slurm(cluster, "scontrol", "update", f"JobId={job}", "StartTime=now")
 
 
 @pytest.mark.usefixtures("whole_drill")
-def test_storm_inside_a_cluster(cluster: Virtual) -> None:
+def test_storm_inside_a_cluster(cluster: VirtualCluster) -> None:
     kinds: list[Fault] = [
         slurmd_killed, slurmctld_killed, held, requeued, cancelled, workload_killed, node_off,
     ]  # fmt: skip
@@ -103,16 +103,16 @@ def test_storm_inside_a_cluster(cluster: Virtual) -> None:
 
 
 @pytest.mark.usefixtures("whole_drill")
-def test_a_job_over_its_time_limit(cluster: Virtual) -> None:
+def test_a_job_over_its_time_limit(cluster: VirtualCluster) -> None:
     storm(cluster, cluster.share / "limit", [over_time_limit], 3)
 
 
-def test_a_few_faults_of_slurm(cluster: Virtual) -> None:
+def test_a_few_faults_of_slurm(cluster: VirtualCluster) -> None:
     faults: list[Fault] = [slurmctld_killed, cancelled, slurmd_killed]
     storm(cluster, cluster.share / "few", faults, 4, launches=2)
 
 
-def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
+def test_a_controller_that_lost_its_state(cluster: VirtualCluster) -> None:
     """It does not know the job of the launch, which is repeated and not blamed."""
     folder, text = cluster.share / "forgotten", long_campaign(2)
     (trial,) = storm(cluster, folder, [state_lost], 5, 2, text)
@@ -121,7 +121,7 @@ def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
     assert "failed 1 x" not in trial.log, trial.log
 
 
-def measuring(trial: Trial, cluster: Virtual) -> tuple[subprocess.Popen[bytes], str]:
+def measuring(trial: Trial, cluster: VirtualCluster) -> tuple[subprocess.Popen[bytes], str]:
     """Begin the run, until its first job measures: the process, and the job."""
     process = trial.resume()
     assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
@@ -129,7 +129,7 @@ def measuring(trial: Trial, cluster: Virtual) -> tuple[subprocess.Popen[bytes], 
     return process, job
 
 
-def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
+def test_a_launch_that_slurm_suspends_says_so(cluster: VirtualCluster) -> None:
     row = TALLY["slurm: suspended"]
     trial = Trial(cluster.share / "suspended", long_campaign(1), 1, cluster=cluster)
     process, job = measuring(trial, cluster)
@@ -146,7 +146,9 @@ def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
     assert "suspended: " in trial.log
 
 
-def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
+def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(
+    cluster: VirtualCluster,
+) -> None:
     row = TALLY["slurm: node down"]
     trial = Trial(cluster.share / "down", long_campaign(1), 1, cluster=cluster)
     process, job = measuring(trial, cluster)
@@ -165,28 +167,30 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster:
     assert f"node {node} failed (Slurm: down, or its step gone)" in trial.log
 
 
-def link_changed(cluster: Virtual, trial: Trial, job: str) -> None:
+def link_changed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """To another delay, and back by whoever leases it next."""
     cluster.ok("wan", "--rtt", "4ms", "--force", "--no-self-test")
 
 
-def link_cut(cluster: Virtual, trial: Trial, job: str) -> None:
+def link_cut(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     cluster.ok("wan", "--cut", "5s", "--force", "--no-self-test")
 
 
-def link_flapping(cluster: Virtual, trial: Trial, job: str) -> None:
+def link_flapping(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     for _ in range(5):
         cluster.ok("wan", "--cut", "5ms", "--force", "--no-self-test")
         time.sleep(0.05)
 
 
-def link_throttled(cluster: Virtual, trial: Trial, job: str) -> None:
+def link_throttled(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """To a twentieth of its rate, by somebody else."""
     cluster.ok("wan", "--rate", "50Mbit/s", "--force", "--no-self-test")
 
 
-def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n: int) -> None:
-    text = campaign(n, over_link=True, budget=2)
+def over_the_link(
+    cluster: VirtualCluster, name: str, faults: list[Fault], seed: int, n: int
+) -> None:
+    text = campaign_text(n, over_link=True, budget=2)
     runs = storm(cluster, cluster.share / name, faults, seed, n, text)
     launches = [item for run in runs if run.oracle.tree for item in scan(run.oracle.tree)]
     reasons = [item.reason for item in launches if item.status == "failed"]
@@ -195,11 +199,11 @@ def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n
 
 
 @pytest.mark.usefixtures("whole_drill")
-def test_storm_over_the_link(cluster: Virtual) -> None:
+def test_storm_over_the_link(cluster: VirtualCluster) -> None:
     over_the_link(
         cluster, "link", 2 * [link_changed, link_cut, link_flapping, link_throttled], 2, 3
     )
 
 
-def test_a_link_changed_under_a_launch(cluster: Virtual) -> None:
+def test_a_link_changed_under_a_launch(cluster: VirtualCluster) -> None:
     over_the_link(cluster, "changed", [link_changed, link_throttled, link_flapping], 6, 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from faults.conftest import watched
-from support.programs import script
+from support.programs import write_script
 
 from checks.mixins.witness import Witnessed
 from roundtrip.measure import identity
@@ -55,7 +55,7 @@ def _ip(*words: str) -> None:
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Path]:
     """Starts a command on one of two connected nodes, in place of ssh."""
-    script(tmp_path / "agent", AGENT)
+    write_script(tmp_path / "agent", AGENT)
     try:
         for node in NODES:
             _ip("netns", "add", node)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from faults.oracle import Oracle, Row
-from support.programs import CHECKOUT, variables
-from support.virtual import Virtual, await_true, scaled_timeout
+from support.programs import CHECKOUT, command_environment
+from support.virtual import VirtualCluster, await_true, scaled_timeout
 
 LOCAL = """\
 title = "Tiny"
@@ -61,7 +61,7 @@ class Trial:
     text: str
     launches: int
     cases: int = 1
-    cluster: Virtual | None = None
+    cluster: VirtualCluster | None = None
     report: bool = False
     variables: dict[str, str] = field(default_factory=dict)
     oracle: Oracle = field(init=False)
@@ -98,7 +98,7 @@ class Trial:
             environment = {**self.cluster.environment, **places}
         else:
             command = [*arguments, "--site", "local"]
-            environment = variables(self.folder, **self.variables)
+            environment = command_environment(self.folder, **self.variables)
         self._number += 1
         with (self.folder / f"log-{self._number}").open("wb") as log:
             return subprocess.Popen(

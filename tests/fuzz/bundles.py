@@ -13,8 +13,8 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from support.nights import CAMPAIGN, SITE, Nights, started
-from support.synthetic import Tree
+from support.nights import CAMPAIGN, SITE, NightWriter, start_time
+from support.synthetic import SyntheticTree
 
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
@@ -34,9 +34,9 @@ _apart: ContextVar[bool] = ContextVar("_apart", default=False)
 
 
 @cache
-def tree() -> Tree:
+def tree() -> SyntheticTree:
     """A small run tree and, in its ``bundles/``, its bundle; never changed."""
-    run_tree = Tree(
+    run_tree = SyntheticTree(
         Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
         launches=2,
         samples=2,
@@ -100,7 +100,7 @@ def check_of(
 def night_bundle() -> Path:
     """A night with others before it, on which the kernel changed and somebody said so."""
     folder = Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "reports"
-    writer = Nights(
+    writer = NightWriter(
         folder,
         series=3,
         launches=2,
@@ -110,7 +110,7 @@ def night_bundle() -> Path:
     )
     newest_bundle = writer.write(_NIGHTS)[-1] / "bundle"
     annotations = [
-        Annotation.model_validate({"from": datetime.fromisoformat(started(night)), **fields})
+        Annotation.model_validate({"from": datetime.fromisoformat(start_time(night)), **fields})
         for night, fields in (
             (_NIGHTS // 2, {"text": "a new kernel"}),
             (0, {"text": "as bought", "kind": "accepted"}),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.bundles import RECORDED
+from support.bundles import RECORDED_BUNDLES
 
 from fuzz import bundles, foreign
 from fuzz.mutate import written
@@ -177,7 +177,7 @@ _LINK_RECORD = {
 }
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 _LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment"
-_RING = RECORDED / "ring"
+_RING = RECORDED_BUNDLES / "ring"
 READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
     "run.json": Reader(_launch_file("run.json"), _record("run.json")),

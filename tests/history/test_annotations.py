@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.nights import CAMPAIGN, SITE, Nights
+from support.nights import CAMPAIGN, SITE, NightWriter
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
@@ -127,7 +127,7 @@ def test_imported_nights_are_nights_of_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
-    writer = Nights(tmp_path, series=2)
+    writer = NightWriter(tmp_path, series=2)
     writer.write(1)
     own_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     arguments = ["import", str(RECORDED), "--site", SITE, "--campaign", CAMPAIGN]
@@ -145,7 +145,7 @@ def test_imported_nights_are_nights_of_the_ledger(
 
 
 def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
-    Nights(tmp_path, series=1).write(3)
+    NightWriter(tmp_path, series=1).write(3)
     text = "- {from: 2026-01-02, text: a fan was broken, kind: incident, leave_out: true}"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, load(tmp_path, text))
     assert site_ledger.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
@@ -168,7 +168,7 @@ def test_annotations_are_those_of_the_checkout(
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
-    bundle = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
+    bundle = NightWriter(tmp_path, series=1).write(5)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     old_ledger = site_ledger.nights_before("2026-01-05T01:00:00Z", 2)
     assert old_ledger.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
@@ -184,7 +184,7 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
 
 
 def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
-    bundle = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
+    bundle = NightWriter(tmp_path, series=1).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}"
     for site_annotations in ((), load(tmp_path, text)):
@@ -206,7 +206,7 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
 
 
 def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: Path) -> None:
-    bundle = Nights(tmp_path, series=2).write(3)[-1] / "bundle"
+    bundle = NightWriter(tmp_path, series=2).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
     ledger.attach(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command import answer, roundtrip
-from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+from support.command import parse_answer, run_roundtrip
+from support.nights import CAMPAIGN, ENVIRON, SITE, NightWriter
 
 from roundtrip.report.pages import write
 
-history = partial(roundtrip, "history")
+history = partial(run_roundtrip, "history")
 SLOWER_FROM = 40
 WORSE_ONCE = "worse on night 35 (2026-02-04), "
 
@@ -40,7 +40,7 @@ def host(number: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history") / "reports"
-    Nights(folder, series=30, launches=2, samples=2, change=change, host=host).write(55)
+    NightWriter(folder, series=30, launches=2, samples=2, change=change, host=host).write(55)
     return folder
 
 
@@ -58,7 +58,9 @@ def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> N
 
 
 def test_json_has_every_series(reports: Path) -> None:
-    records = answer("history", history(SITE, "--json", "--reports", reports).stdout)["series"]
+    records = parse_answer("history", history(SITE, "--json", "--reports", reports).stdout)[
+        "series"
+    ]
     assert len(records) == 30 and {record["campaign"] for record in records} == {CAMPAIGN}
     (slower,) = [record for record in records if record["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
@@ -71,7 +73,7 @@ def test_json_has_every_series(reports: Path) -> None:
 
 def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
     process = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
-    records = answer("history", process.stdout)["series"]
+    records = parse_answer("history", process.stdout)["series"]
     assert (process.returncode, {record["variant"] for record in records}) == (0, {"mpi-datatype"})
 
 
@@ -94,14 +96,14 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     status, output = ask("--accept", "mpi, 1 B; half", *reason)
     assert status == 0 and output.startswith("accepted up to 2026-02-24T")
     status, output = ask("--json")
-    records = answer("history", output)["series"]
+    records = parse_answer("history", output)["series"]
     (slower,) = [row for row in records if (row["variant"], row["size_bytes"]) == ("mpi", 1)]
     assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]
     assert len(slower["steps"]) == 1
     assert ask("--accept", "--all", *reason)[0] == 0
     assert file.read_text().count("kind: accepted") >= 2
-    records = answer("history", ask("--json")[1])["series"]
+    records = parse_answer("history", ask("--json")[1])["series"]
     assert all(record["accepted"] for record in records)
 
 
@@ -122,7 +124,7 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
     def kernel(number: int) -> str:
         return ("5.14.0", "5.15.0", "6.1.0")[(number > 32) + (number > 33)]
 
-    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
+    writer = NightWriter(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
     writer.write(35)
     process = history(SITE, "--reports", tmp_path)
     (row,) = [line for line in process.stdout.splitlines()[1:] if "worse last night" in line]
@@ -131,21 +133,23 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
 
 
 def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
+    writer = NightWriter(tmp_path, series=1, launches=2, samples=2, change=once)
     writer.write(36)
     process = history(SITE, "--reports", tmp_path)
     lines = [line.strip() for line in process.stdout.splitlines()[1:]]
     (row,) = [line for line in lines if line.startswith("unchanged")]
     assert process.returncode == 0
     assert WORSE_ONCE in row and "and back last night: an incident" in row
-    (series,) = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
+    (series,) = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
+        "series"
+    ]
     assert series["revised"][0].startswith(WORSE_ONCE) and series["revisions"] == []
     writer.night(36)
     assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
 
 
 def test_the_page_says_that_a_night_was_worse(tmp_path: Path) -> None:
-    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(36)
+    NightWriter(tmp_path, series=1, launches=2, samples=2, change=once).write(36)
     for revision in tmp_path.glob("*/*/*/r1"):
         (revision / "report.html").touch()
     write.write_pages(tmp_path)
@@ -157,12 +161,14 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     def thrice(number: int, _: Any) -> float:
         return 1.5 if 34 <= number < 37 else 1.0
 
-    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=thrice)
+    writer = NightWriter(tmp_path, series=1, launches=2, samples=2, change=thrice)
     writer.write(37)
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
     writer.night(37)
     words = "the level went back, so these nights are an incident"
-    record = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
+    record = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
+        "series"
+    ][0]
     (revision,) = record["revisions"]
     assert revision["reported"].startswith("2026-02-04") and revision["now"] is None
     assert revision["why"] == words and record["verdict"] == "unchanged" and not record["alarm"]
@@ -170,7 +176,7 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
 
 
 def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
-    (first, _) = Nights(tmp_path, series=1).write(2)
+    (first, _) = NightWriter(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
     process = history(SITE, "--reports", tmp_path)
     assert process.returncode == 0
@@ -194,7 +200,7 @@ def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    Nights(tmp_path, series=1).write(1)
+    NightWriter(tmp_path, series=1).write(1)
     process = history(*arguments, "--reports", tmp_path)
     assert (process.returncode, process.stdout) == (2, "")
     assert complaint in process.stderr and len(process.stderr.splitlines()) == 1

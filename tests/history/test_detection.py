@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy import signal
 from support import years
-from support.command import roundtrip
-from support.nights import SITE, Nights
+from support.command import run_roundtrip
+from support.nights import SITE, NightWriter
 
 from roundtrip.errors import UserError
 from roundtrip.history import detection
@@ -22,7 +22,7 @@ from roundtrip.measure import analysis
 from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history
-calibrate = partial(roundtrip, "calibrate")
+calibrate = partial(run_roundtrip, "calibrate")
 
 
 def verdict(names: tuple[object, ...], frame: pl.DataFrame) -> Verdict:
@@ -34,14 +34,14 @@ def named(frame: pl.DataFrame) -> tuple[object, ...]:
 
 
 def one(number: int) -> pl.DataFrame:
-    frame = years.make(10, 90).nights
+    frame = years.make_history(10, 90).nights
     names = frame.select(SERIES.keys()).unique(maintain_order=True).row(number)
     conditions = [pl.col(name).eq_missing(value) for name, value in zip(SERIES, names, strict=True)]
     return frame.filter(conditions)
 
 
 def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
-    frame = years.make(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
+    frame = years.make_history(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
     series_histories = histories(frame, SETTINGS)
     steps = {
         names[3:5]: each.steps[-1].night for names, each in series_histories.items() if each.steps
@@ -53,14 +53,14 @@ def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
 
 def test_nights_are_counted_over_the_whole_history() -> None:
     step_frame, calm_frame = one(0), one(4)
-    late_frame = step_frame.filter(pl.col("night") >= years.night(10))
+    late_frame = step_frame.filter(pl.col("night") >= years.night_start(10))
     history = histories(pl.concat([calm_frame, late_frame]), SETTINGS)[named(late_frame)]
     assert abs(history.steps[-1].night - 78) <= 1
 
 
 def test_a_night_that_was_left_out_does_not_count() -> None:
     frame = one(0)
-    is_after = pl.col("night") >= years.night(78)
+    is_after = pl.col("night") >= years.night_start(78)
     reason = pl.when(is_after).then(pl.lit("late")).otherwise("left_out")
     masked_frame = frame.with_columns(left_out=reason)
     assert verdict(named(frame), frame) is Verdict.REGRESSED
@@ -94,11 +94,13 @@ def test_nights_at_midnight_are_a_day_apart() -> None:
 
 
 def test_a_drift_is_given_for_a_year_however_often_a_campaign_runs() -> None:
-    frame = years.make(1, 90).nights
+    frame = years.make_history(1, 90).nights
     names, drifts = named(frame), {}
     for days in (1, 7):
         starts = {
-            years.night(number): f"{datetime(2020, 1, 1) + timedelta(days=days * number):%FT%TZ}"
+            years.night_start(
+                number
+            ): f"{datetime(2020, 1, 1) + timedelta(days=days * number):%FT%TZ}"
             for number in range(90)
         }
         ramp = pl.col("night").rank("dense") * 0.005
@@ -113,7 +115,7 @@ def test_a_drift_is_given_for_a_year_however_often_a_campaign_runs() -> None:
 
 def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
     frame = one(4)
-    is_after = pl.col("night") >= years.night(82)
+    is_after = pl.col("night") >= years.night_start(82)
     slow_frame = frame.with_columns(
         median=pl.when(is_after).then(pl.col("median") * 1.1).otherwise("median"),
         nodes=pl.when(is_after).then(pl.lit("node99")).otherwise(pl.lit("node1")),
@@ -179,7 +181,7 @@ def test_the_command_writes_thresholds_that_keep_the_promise(tmp_path: Path) -> 
     rng = np.random.default_rng(5)
     stretches = np.repeat(rng.choice([1.0, 1.03], 6, p=[0.7, 0.3]), 8)
     change = lambda night, _: float(stretches[night])  # noqa: E731
-    Nights(tmp_path / "reports", series=10, launches=2, samples=2, change=change).write(45)
+    NightWriter(tmp_path / "reports", series=10, launches=2, samples=2, change=change).write(45)
     file = tmp_path / "analysis.toml"
     options = ("--series", "500", "--nights", "60", "--write", file)
     status, output, _ = calibrate(SITE, "--reports", tmp_path / "reports", *options)
@@ -194,7 +196,7 @@ def test_a_site_without_nights_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_command_warns_of_a_night_that_it_cannot_read(tmp_path: Path) -> None:
-    (first, _) = Nights(tmp_path, series=1).write(2)
+    (first, _) = NightWriter(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
     *_, error = calibrate(SITE, "--reports", tmp_path)
     assert f"warning: {first}: not a published report\n" in error

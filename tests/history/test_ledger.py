@@ -12,8 +12,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import RECORDED, redigested
-from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, started
+from support.bundles import RECORDED_BUNDLES, redigest_bundle
+from support.nights import (
+    CAMPAIGN,
+    ENVIRON,
+    NODE_PSEUDONYM,
+    SITE,
+    NightWriter,
+    publish_revision,
+    start_time,
+)
 
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
@@ -32,7 +40,7 @@ def dates(site_ledger: Ledger) -> list[str]:
 
 
 def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=12, launches=7)
+    writer = NightWriter(tmp_path, series=12, launches=7)
     (revision,) = writer.write(1)
     site_ledger = read(tmp_path)
     assert site_ledger.warnings == ()
@@ -44,38 +52,44 @@ def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -
         values = medians.filter(pl.col(name) == row[name] for name in SERIES)["median"].sort()
         assert (row["median"], row["low"], row["high"]) == (values[3], values[0], values[6])
         assert (row["launches"], row["disturbed"], row["left_out"]) == (7, 0, "")
-        assert (row["nodes"], row["lower_is_better"], row["foreign"]) == (NODE, True, False)
+        assert (row["nodes"], row["lower_is_better"], row["foreign"]) == (
+            NODE_PSEUDONYM,
+            True,
+            False,
+        )
     digest = manifest.verify(revision / "bundle").digest
     assert site_ledger.nights["digest"].unique().to_list() == [digest]
 
 
 def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=2)
+    writer = NightWriter(tmp_path, series=2)
     writer.write(2)
     second = tmp_path / CAMPAIGN / SITE / "2026-01-01.2"
     facts = {"started": "2026-01-01T09:00:00Z", "campaign": CAMPAIGN, "site": SITE}
     bundle_facts = {**facts, "finished": None, "git": {"commit": None, "dirty": None}, "tools": {}}
-    published(second, lambda folder: writer.bundle(folder, 7, bundle_facts))
+    publish_revision(second, lambda folder: writer.bundle(folder, 7, bundle_facts))
     nights = read(tmp_path).nights["night"].unique().sort().to_list()
     assert nights == ["2026-01-01T01:00:00Z", "2026-01-01T09:00:00Z", "2026-01-02T01:00:00Z"]
 
 
 def test_a_correction_counts_and_what_it_corrects_does_not(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=2)
+    writer = NightWriter(tmp_path, series=2)
     (first, _) = writer.write(2)
-    wrong_rows = read(tmp_path).nights.filter(pl.col("night") == started(0))
+    wrong_rows = read(tmp_path).nights.filter(pl.col("night") == start_time(0))
     facts = json.loads((first / "bundle" / "manifest.json").read_text())
     bundle_facts = {name: value for name, value in facts.items() if name != "files"}
-    published(first.parent, lambda folder: writer.bundle(folder, 5, bundle_facts), supersedes="r1")
+    publish_revision(
+        first.parent, lambda folder: writer.bundle(folder, 5, bundle_facts), supersedes="r1"
+    )
     site_ledger = read(tmp_path)
-    right_rows = site_ledger.nights.filter(pl.col("night") == started(0))
+    right_rows = site_ledger.nights.filter(pl.col("night") == start_time(0))
     assert right_rows.height == 2 and not set(right_rows["median"]) & set(wrong_rows["median"])
     assert dates(site_ledger) == ["2026-01-01", "2026-01-02"]
     assert site_ledger.warnings == ()
 
 
 def test_of_one_run_the_newest_revision_counts(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=1)
+    writer = NightWriter(tmp_path, series=1)
     (first,) = writer.write(1)
     second = writer.night(0, tools={"roundtrip": "0.2.0"})
     assert second.name == "r2" and first.name == "r1"
@@ -83,7 +97,7 @@ def test_of_one_run_the_newest_revision_counts(tmp_path: Path) -> None:
 
 
 def test_disturbed_launches_are_left_out_of_their_night(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=1, launches=4)
+    writer = NightWriter(tmp_path, series=1, launches=4)
     (revision,) = writer.write(1)
     change(revision, "cases", disturbed=pl.Series([True, False, False, False]))
     (row,) = read(tmp_path).nights.rows(named=True)
@@ -93,7 +107,7 @@ def test_disturbed_launches_are_left_out_of_their_night(tmp_path: Path) -> None:
 
 
 def test_a_night_of_disturbed_launches_keeps_its_median_and_is_left_out(tmp_path: Path) -> None:
-    Nights(tmp_path, series=1, disturbed=lambda number: number == 1).write(3)
+    NightWriter(tmp_path, series=1, disturbed=lambda number: number == 1).write(3)
     rows = read(tmp_path).nights.sort("night")
     assert rows["left_out"].to_list() == ["", "disturbed", ""]
     assert rows["launches"].to_list() == [3, 3, 3]
@@ -102,8 +116,8 @@ def test_a_night_of_disturbed_launches_keeps_its_median_and_is_left_out(tmp_path
 
 def test_each_set_of_nodes_has_a_row_and_counted_hosts_are_of_no_known_node(tmp_path: Path) -> None:
     other = "node-ffffffff"
-    sets = (NODE, f"{NODE}+{other}", "node1+node2")
-    Nights(tmp_path, series=1, nodes=lambda number: sets[number]).write(3)
+    sets = (NODE_PSEUDONYM, f"{NODE_PSEUDONYM}+{other}", "node1+node2")
+    NightWriter(tmp_path, series=1, nodes=lambda number: sets[number]).write(3)
     assert read(tmp_path).nights.sort("night")["nodes"].to_list() == [*sets[:2], ""]
 
 
@@ -116,7 +130,7 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         "system": {"kernel": "6.1.0-40", "firmware": "2.4.1"},
         "packages": {"libucx0": "1.13.1-1"},
     }
-    Nights(tmp_path, series=1, host=lambda _: host).write(1)
+    NightWriter(tmp_path, series=1, host=lambda _: host).write(1)
     rows = read(tmp_path).provenance.select("subject", "name", "value").rows()
     facts = {(subject, name): value for subject, name, value in rows}
     expected = {
@@ -139,7 +153,7 @@ def change(revision: Path, table: str, **columns: Any) -> Path:
     """The revision with other columns in a table, as if it had been published so."""
     file = revision / "bundle" / f"{table}.parquet"
     pl.read_parquet(file).with_columns(**columns).write_parquet(file)
-    return redigested(revision)
+    return redigest_bundle(revision)
 
 
 def cut(revision: Path) -> None:
@@ -157,7 +171,7 @@ def twice(revision: Path) -> None:
     file = revision / "bundle" / "medians.parquet"
     frame = pl.read_parquet(file)
     pl.concat([frame, frame]).write_parquet(file)
-    redigested(revision)
+    redigest_bundle(revision)
 
 
 def superseding(name: str) -> Callable[[Path], None]:
@@ -171,14 +185,14 @@ def superseding(name: str) -> Callable[[Path], None]:
 def campaign(revision: Path) -> None:
     listing = revision / "bundle" / "manifest.json"
     listing.write_text(listing.read_text().replace('"synthetic"', '"other"'))
-    redigested(revision)
+    redigest_bundle(revision)
 
 
 def on_no_day(revision: Path) -> None:
     listing = revision / "bundle" / "manifest.json"
     text = re.sub(r'"started":"[^"]+"', '"started":"2026-02-30T01:00:00Z"', listing.read_text())
     listing.write_text(text)
-    redigested(revision)
+    redigest_bundle(revision)
     revision.parent.rename(revision.parents[1] / "2026-02-30")
 
 
@@ -186,7 +200,7 @@ def on_no_day(revision: Path) -> None:
     ("damage", "complaint"),
     [
         (cut, "medians.parquet is not the file that the manifest lists"),
-        (lambda r: (cut(r), redigested(r)), "medians.parquet: not a parquet file"),
+        (lambda r: (cut(r), redigest_bundle(r)), "medians.parquet: not a parquet file"),
         (lambda r: (r / "report.json").write_text("{"), "not a published report"),
         (lambda r: (r / "report.json").write_text("{}"), "not the one that report.json names"),
         (lambda r: (r / "bundle" / "manifest.json").unlink(), "manifest.json: missing"),
@@ -209,7 +223,7 @@ def on_no_day(revision: Path) -> None:
 def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
     tmp_path: Path, damage: Callable[[Path], Any], complaint: str
 ) -> None:
-    (_, second, _) = Nights(tmp_path, series=3).write(3)
+    (_, second, _) = NightWriter(tmp_path, series=3).write(3)
     damage(second)
     site_ledger = read(tmp_path)
     assert dates(site_ledger) == ["2026-01-01", "2026-01-03"]
@@ -222,7 +236,7 @@ def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
 def test_a_decoder_that_dies_is_a_warning_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (_, second, _) = Nights(tmp_path, series=1).write(3)
+    (_, second, _) = NightWriter(tmp_path, series=1).write(3)
 
     def require(reader: Any, tables: Any) -> None:
         if damaged_files := [file for file in tables if second in file.parents]:
@@ -238,7 +252,7 @@ def test_a_decoder_that_dies_is_a_warning_too(
 def test_one_night_more_is_read_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = Nights(tmp_path, series=2)
+    writer = NightWriter(tmp_path, series=2)
     writer.write(3)
     old_ledger = read(tmp_path)
     writer.night(3)
@@ -251,7 +265,7 @@ def test_one_night_more_is_read_and_no_other(
     )
     new_ledger = read(tmp_path)
     assert [path.parent.name for path in paths] == ["2026-01-04"]
-    assert new_ledger.nights.filter(pl.col("night") < started(3)).equals(old_ledger.nights)
+    assert new_ledger.nights.filter(pl.col("night") < start_time(3)).equals(old_ledger.nights)
     cache_file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
     cache_file.unlink()
     assert read(tmp_path).nights.equals(new_ledger.nights)
@@ -260,7 +274,7 @@ def test_one_night_more_is_read_and_no_other(
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
-    Nights(tmp_path, series=2).write(2)
+    NightWriter(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
     file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
     cache_bytes = bytearray(file.read_bytes())
@@ -273,7 +287,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> 
 def test_a_cache_of_other_code_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Nights(tmp_path, series=2).write(2)
+    NightWriter(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
     assert revisions.load_cache(folder).nights.height == 4
@@ -286,7 +300,7 @@ def test_a_cache_of_other_code_is_made_anew(
 def test_intervals_of_all_nights_have_the_level_of_the_site(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Nights(tmp_path, series=2, launches=7).write(2)
+    NightWriter(tmp_path, series=2, launches=7).write(2)
     assert read(tmp_path).nights["low"].null_count() == 0
     default = analysis.default()
     statistics = default.statistics.model_copy(update={"confidence_level": 0.99})
@@ -296,7 +310,7 @@ def test_intervals_of_all_nights_have_the_level_of_the_site(
 
 
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
-    (first, _) = Nights(tmp_path, series=2).write(2)
+    (first, _) = NightWriter(tmp_path, series=2).write(2)
     assert read(tmp_path).warnings == ()
     cut(first)
     site_ledger = read(tmp_path)
@@ -309,14 +323,14 @@ def test_a_site_without_reports_has_no_nights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
-    data = manifest.verify(RECORDED / name).data
+    data = manifest.verify(RECORDED_BUNDLES / name).data
     night = tmp_path / data["campaign"] / data["site"] / data["started"][:10]
 
     def copied(folder: Path) -> str:
-        shutil.copytree(RECORDED / name, folder)
+        shutil.copytree(RECORDED_BUNDLES / name, folder)
         return manifest.verify(folder).digest
 
-    published(night, copied)
+    publish_revision(night, copied)
     site_ledger = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
     assert site_ledger.warnings == () and site_ledger.nights.height
     assert site_ledger.nights["nodes"].unique().to_list() == [""]

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from support.launches import leave
-from support.synthetic import Tree
+from support.launches import write_launch
+from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle, scheduler, session
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
@@ -115,7 +115,7 @@ def failing(times: int, mark: Callable[[Path], object]) -> Player:
     """Plays launches of which each case's first `times` fail, with a `mark` in their folders."""
 
     def play(case: Case, folder: Path, attempts: int) -> None:
-        leave(case, folder, passed=attempts >= times)
+        write_launch(case, folder, passed=attempts >= times)
         if attempts < times:
             mark(*folder.glob(f"stage/*/*/*/{case.check}_{case.hash}"))
 
@@ -130,11 +130,11 @@ def failing_with(error: str, times: int) -> Player:
 @pytest.fixture
 def slurm_stage(
     stage: Callable[..., Stage],
-    fake: Callable[..., Path],
+    failing_command: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Player], Stage]:
     """A stage with Slurm, whose queue is empty, and with short pauses."""
-    fake("squeue", failures=0)
+    failing_command("squeue", failures=0)
     monkeypatch.setattr(scheduler, "_FIRST_PAUSE_S", 0.01)
 
     def make(player: Player) -> Stage:
@@ -146,7 +146,7 @@ def slurm_stage(
 
 
 ENVIRON = "openmpi41-boost181"
-Maker = Callable[..., Tree]
+Maker = Callable[..., SyntheticTree]
 
 
 @contextmanager
@@ -164,17 +164,17 @@ def edit(file: Path, **changes: Any) -> None:
 
 
 @pytest.fixture
-def tree(make_tree: Maker) -> Tree:
+def tree(make_tree: Maker) -> SyntheticTree:
     """A tree with one launch."""
     return make_tree(launches=1, environs=(ENVIRON,))
 
 
 @pytest.fixture
-def two_launches(make_tree: Maker) -> Tree:
+def two_launches(make_tree: Maker) -> SyntheticTree:
     return make_tree(launches=2, environs=(ENVIRON,))
 
 
 @pytest.fixture
-def bundle_path(tree: Tree) -> Path:
+def bundle_path(tree: SyntheticTree) -> Path:
     """The bundle of a tree with one launch."""
     return bundle.build(tree.path)

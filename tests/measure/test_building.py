@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from measure.conftest import local_site
 from rich.console import Console
-from support.launches import leave
+from support.launches import write_launch
 from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app, process
@@ -142,7 +142,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
 
         def launch(site: object, block: object, folder: Path, *_: object) -> float:
             clock[0] += launch_s
-            leave(item.case, folder)
+            write_launch(item.case, folder)
             return launch_s
 
         site = local_site(spack=None, system={}, toolchains={}, folder=tmp_path, checkout=tmp_path)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.synthetic import Tree, pseudonym
+from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, manifest
@@ -94,7 +94,7 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     assert re.fullmatch(DIGEST_PATTERN, site["hostnames"])
 
 
-def test_nothing_is_an_error(tree: Tree) -> None:
+def test_nothing_is_an_error(tree: SyntheticTree) -> None:
     tree.fail(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
     with pytest.raises(UserError, match=r"none of 1 launches completed.*ran with 1 ranks"):
         bundle.build(tree.path)

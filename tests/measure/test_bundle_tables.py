@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.bundles import RECORDED, rewritten
-from support.synthetic import Tree, pseudonym
+from support.bundles import RECORDED_BUNDLES, rewrite_table
+from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import model
 from roundtrip.errors import UserError
@@ -74,7 +74,7 @@ def test_ranks_clock_and_load_stand_in_columns(bundle_path: Path) -> None:
     assert rows("cases", *clock) == [("MPI_Wtime", 1e-9, 3.1e-8)]
 
 
-def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> None:
+def test_how_a_launch_took_its_times_stands_in_columns(two_launches: SyntheticTree) -> None:
     first, second = sorted(two_launches.path.rglob("run.json"))
     edit(first, timing={"clock": "one rank", "synchronisation": "message", "cache": "flushed"})
     timing = data.read_bundle(bundle.build(two_launches.path)).launches.select(*TIMING_COLUMNS)
@@ -85,7 +85,7 @@ def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> No
 
 
 def test_a_bundle_from_before_timing_is_read(bundle_path: Path) -> None:
-    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING_COLUMNS))
+    old_bundle = rewrite_table(bundle_path, lambda cases: cases.drop(*TIMING_COLUMNS))
     assert data.read_bundle(old_bundle).launches["timing_clock"].to_list() == [None]
     assert bundle_tables.read_table(old_bundle / "cases.parquet", LaunchRow, ["launch"]).height == 1
 
@@ -136,7 +136,9 @@ def of_ring(tree: Any, record: dict[str, Any]) -> None:
     edit(file, samples=seal, ring=record, npb={"not": "its"})
 
 
-def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(tree: Tree) -> None:
+def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
+    tree: SyntheticTree,
+) -> None:
     skipped_variants = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
     wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
     of_ring(tree, {"skipped": skipped_variants, "wait": wait, "undeclared": 1})
@@ -151,12 +153,12 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(tree: T
     assert data.read_bundle(bundle_path).workload_records("npb") == {}
 
 
-def test_details_of_before_a_field_are_read_with_nulls(tree: Tree) -> None:
+def test_details_of_before_a_field_are_read_with_nulls(tree: SyntheticTree) -> None:
     of_ring(tree, {"tokens": 1, "wait": {"then": "poll"}})
     bundle_path = bundle.build(tree.path)
     wait_column = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
     names = ("launch", "tokens", wait_column)
-    rewritten(bundle_path, lambda frame: frame.select(names), "details/ring")
+    rewrite_table(bundle_path, lambda frame: frame.select(names), "details/ring")
     (row,) = data.read_bundle(bundle_path).workload_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
     assert row == {**dict.fromkeys(columns(RECORD_BY_STUDY["ring"])), "tokens": 1, "wait": wait}
@@ -208,7 +210,7 @@ def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> No
     assert build_report(bundle_data).sections
 
 
-def test_points_are_a_typed_table(two_launches: Tree) -> None:
+def test_points_are_a_typed_table(two_launches: SyntheticTree) -> None:
     two_launches.fail(2, ENVIRON)
     (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
@@ -223,7 +225,7 @@ def test_points_are_a_typed_table(two_launches: Tree) -> None:
 
 
 def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
-    tree: Tree,
+    tree: SyntheticTree,
 ) -> None:
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
@@ -278,9 +280,9 @@ def test_hosts_of_a_launch_are_a_set() -> None:
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> None:
-    bundle_data = data.read_bundle(RECORDED / name)
-    launches = bundle_tables.read_tables(RECORDED / name).frames["cases"]
-    medians = bundle_tables.read_medians(RECORDED / name, launches, 0.95)
+    bundle_data = data.read_bundle(RECORDED_BUNDLES / name)
+    launches = bundle_tables.read_tables(RECORDED_BUNDLES / name).frames["cases"]
+    medians = bundle_tables.read_medians(RECORDED_BUNDLES / name, launches, 0.95)
     assert medians.equals(bundle_data.launch_medians)
     assert medians["launch"].n_unique() == bundle_data.launches.filter(status="passed").height
     assert medians["samples"].sum() == bundle_data.samples.select(pl.len()).collect().item()
@@ -297,7 +299,7 @@ SIMULATED = {**SIMULATOR, "host_flops": 2e8}
 
 
 def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
-    tree: Tree,
+    tree: SyntheticTree,
 ) -> None:
     """It needs no allocation of a scheduler."""
     case = {"simulated": True, "scheduler": "slurm"}
@@ -326,7 +328,7 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     ],
 )
 def test_a_simulated_launch_that_does_not_say_by_what_fails(
-    tree: Tree, case: dict[str, Any], run: dict[str, Any], fault: str
+    tree: SyntheticTree, case: dict[str, Any], run: dict[str, Any], fault: str
 ) -> None:
     simulate(tree.path, case, run)
     (launch,) = launches.scan(tree.path)
@@ -334,7 +336,7 @@ def test_a_simulated_launch_that_does_not_say_by_what_fails(
     assert re.search(fault, launch.reason)
 
 
-def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: Tree) -> None:
+def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: SyntheticTree) -> None:
     simulate(two_launches.path, case={"simulated": True}, run={"simulated": SIMULATED})
     for name in ("samples.csv", "run.json"):
         first, second = sorted(two_launches.path.rglob(name))
@@ -353,7 +355,7 @@ def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
             edit(file, **changes)
 
 
-def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: Tree) -> None:
+def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: SyntheticTree) -> None:
     simulate(tree.path, {"simulated": True}, {"simulated": SIMULATOR})
     bundle_data = data.read_bundle(bundle.build(tree.path))
     assert bundle_data.launches["simulated_host_flops"].to_list() == [None]
@@ -363,10 +365,12 @@ def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: Tree) -> None:
 def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     bundle_path: Path,
 ) -> None:
-    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*SIMULATION_TITLES))
+    old_bundle = rewrite_table(bundle_path, lambda cases: cases.drop(*SIMULATION_TITLES))
     assert data.read_bundle(old_bundle).launches["simulated_simgrid"].to_list() == [None]
     cases = bundle_tables.read_table(old_bundle / "cases.parquet", LaunchRow, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
-    forged_bundle = rewritten(old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True)))
+    forged_bundle = rewrite_table(
+        old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True))
+    )
     with pytest.raises(UserError, match="simulated_simgrid"):
         data.read_bundle(forged_bundle)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from measure.conftest import declared, local_site, write_program
-from support.launches import leave
+from support.launches import write_launch
 
 from roundtrip.measure import bundle, manifest, records, runner, session
 from roundtrip.measure.launches import scan
@@ -27,7 +27,7 @@ ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp
 @pytest.fixture
 def night(stage: Callable[..., Any]) -> Runner:
     """A night of two cases, three launches each, which has run."""
-    new_stage = stage(lambda case, folder, _: leave(case, folder))
+    new_stage = stage(lambda case, folder, _: write_launch(case, folder))
     campaign = declared(3, confirm_minutes=30)
     runner = Runner(campaign, local_site(), new_stage.tree, new_stage.expected, new_stage.progress)
     with new_stage.tree:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.nights import Nights
-from support.synthetic import Tree
+from support.nights import NightWriter
+from support.synthetic import SyntheticTree
 
 from roundtrip import paths
 from roundtrip.errors import UserError
@@ -72,7 +72,7 @@ PARTS = ("zquill", "zoe.quill", "falcon-labs", "s3cr3tPr0xyW0rd", "27000@", "thu
 
 
 @pytest.fixture
-def planted(make_tree: Maker) -> Tree:
+def planted(make_tree: Maker) -> SyntheticTree:
     """A run tree with every secret in the place that its key names."""
     tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
@@ -158,7 +158,7 @@ def everything(folder: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.nightly
 def test_no_planted_secret_is_in_any_published_byte(
-    planted: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planted: SyntheticTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree_text = "".join(file.read_text() for file in planted.path.rglob("*") if file.is_file())
     secret_names = {name for name, secret in SECRETS.items() if secret in tree_text}
@@ -169,7 +169,9 @@ def test_no_planted_secret_is_in_any_published_byte(
     reports, public_folder = tmp_path / "reports", tmp_path / "public"
     bundle_path = bundle.build(planted.path)
     assert load(notes)[0].text == "ask [withheld]"
-    Nights(reports).night(1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z")
+    NightWriter(reports).night(
+        1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z"
+    )
     first = publish.publish(bundle_path, reports, annotations_of_site=lambda _: load(notes))
     assert (first / "bundle" / "history" / "notes.parquet").is_file()
     correction = Correction("r1", f"see {SECRETS['reason of a correction']}")
@@ -190,7 +192,7 @@ def test_no_planted_secret_is_in_any_published_byte(
     assert not leaks
 
 
-def test_what_explains_a_change_stays(planted: Tree) -> None:
+def test_what_explains_a_change_stays(planted: SyntheticTree) -> None:
     bundle_path = bundle.build(planted.path)
     bundle_data = data.read_bundle(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
@@ -227,7 +229,7 @@ def known(bundle_path: Path) -> list[facts.Fact]:
     return facts.bundle_facts(bundle_path, bundle_manifest, passed_launches, placement)
 
 
-def test_a_private_value_that_changes_shows_by_its_digest(planted: Tree) -> None:
+def test_a_private_value_that_changes_shows_by_its_digest(planted: SyntheticTree) -> None:
     facts_before = set(known(bundle.build(planted.path)))
     file = planted.path / "env" / "toolchains.json"
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
@@ -347,7 +349,7 @@ def test_pseudonyms_in_fields() -> None:
     assert pseudonyms.HOST_FIELDS == ("host", "hosts", "hostname")
 
 
-def test_a_file_in_env_that_is_no_json_stays(tree: Tree) -> None:
+def test_a_file_in_env_that_is_no_json_stays(tree: SyntheticTree) -> None:
     (tree.path / "env" / "tools.json").write_text("{")
     bundle_path = bundle.build(tree.path)
     names = {file.name for file in (bundle_path / "env").iterdir()}

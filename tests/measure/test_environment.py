@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.launches import leave
+from support.launches import write_launch
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, environment
@@ -125,7 +125,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     begun: Any, program: Path, tmp_path: Path
 ) -> None:
     def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder)
+        write_launch(case, folder)
         if attempts == 1:
             program.write_text("another")
 
@@ -153,7 +153,7 @@ def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_la
     linked.replace(program)
 
     def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder)
+        write_launch(case, folder)
         if attempts == last_attempt:
             library.write_bytes(library.read_bytes() + b"another")
 
@@ -186,7 +186,7 @@ def test_a_link_that_leads_to_another_library_is_a_change(
 
 
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
-    campaign = begun(lambda case, folder, _: leave(case, folder))
+    campaign = begun(lambda case, folder, _: write_launch(case, folder))
     program.write_text("another")
     campaign.run()
     assert campaign.passed() == {}

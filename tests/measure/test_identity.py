@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.launches import LIBRARY, MPICH, OPENMPI, RANK
-from support.synthetic import Tree
+from support.launches import (
+    MPI_LIBRARY_FILE,
+    MPICH_VERSION_TEXT,
+    OPENMPI_VERSION_TEXT,
+    RANK_IDENTITY,
+)
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, identity
@@ -28,7 +33,7 @@ CASE = {
     "environ": "openmpi41-tcp",
     "scheduler": "slurm",
     "mpi": {"family": "openmpi", "version": "4.1", "says": "Open MPI v"},
-    "links": LIBRARY,
+    "links": MPI_LIBRARY_FILE,
     "extras": {"transport": "rc", "device": "mlx5_0:1"},
 }
 #: Of a launch whose transport nobody declares.
@@ -41,7 +46,7 @@ MOVED = 100_000_000
 def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """run.json of a launch with one rank on each of two nodes, as far as it is compared."""
     identities = [
-        {"host": host, "ranks": [number], "slurm_node": host, **RANK, **change}
+        {"host": host, "ranks": [number], "slurm_node": host, **RANK_IDENTITY, **change}
         for number, (host, change) in enumerate(zip(("a1", "a2"), ranks or ({}, {}), strict=True))
     ]
     node = {"boot": "one", "adapters": [], "sent_bytes": {"eth1": MOVED}}
@@ -70,12 +75,18 @@ def test_a_launch_as_it_was_requested_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("second", "difference"),
     [
-        ({"library": MPICH}, f"rank 1 on a2 runs '{MPICH}', rank 0 on a1 '{OPENMPI[:80]}'"),
+        (
+            {"library": MPICH_VERSION_TEXT},
+            f"rank 1 on a2 runs '{MPICH_VERSION_TEXT}', rank 0 on a1 '{OPENMPI_VERSION_TEXT[:80]}'",
+        ),
         (
             {"build": "gnu:01"},
             "rank 1 on a2 has an MPI library of build gnu:01, rank 0 on a1 gnu:2a",
         ),
-        ({"file": "/opt/libmpi.so"}, f"rank 1 on a2 loaded /opt/libmpi.so, rank 0 on a1 {LIBRARY}"),
+        (
+            {"file": "/opt/libmpi.so"},
+            f"rank 1 on a2 loaded /opt/libmpi.so, rank 0 on a1 {MPI_LIBRARY_FILE}",
+        ),
         ({"program_sha256": "00" * 32}, "rank 1 on a2 runs a program of sha256 000"),
         ({"build": None}, "rank 1 on a2 has an MPI library of build unknown, rank 0 on a1 gnu:"),
     ],
@@ -87,7 +98,7 @@ def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], difference: s
 @pytest.mark.parametrize(
     ("library", "description"),
     [
-        (MPICH, f"'{MPICH}'"),
+        (MPICH_VERSION_TEXT, f"'{MPICH_VERSION_TEXT}'"),
         ("Open MPI v3.1.3, package: made up", "'Open MPI v3.1.3, package: made up'"),
         ("Open MPI v4.10.0", "'Open MPI v4.10.0'"),
     ],
@@ -104,7 +115,9 @@ def test_a_copy_of_the_library_by_the_loaders_path() -> None:
     library_copy = "/tmp/copy/libmpi.so.40"
     fault = judge(run({"file": library_copy}, {"file": library_copy}))
     mismatch = f"mismatch: rank 0 on a1 loaded libmpi.so.40 ({library_copy})"
-    assert fault.startswith(f"{mismatch}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
+    assert fault.startswith(
+        f"{mismatch}, but the program links libmpi.so.40.30.4 ({MPI_LIBRARY_FILE}): "
+    )
 
 
 def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
@@ -313,11 +326,11 @@ def test_clock_sources_of_two_nodes_that_differ() -> None:
 HOST = "thunderbolt.example.org"
 
 
-def record(tree: Tree, number: int, **changes: Any) -> None:
+def record(tree: SyntheticTree, number: int, **changes: Any) -> None:
     """Record what the ranks of a launch say; `changes` are of ``case``, ``rank`` and ``node``."""
     folder = tree.folder(number, ENVIRON)
     edit(folder / "case.json", **({"tuning": {}} | changes.get("case", {})))
-    identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
+    identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK_IDENTITY}
     node = {"smt": "off", "logical": 2, "huge_pages": "madvise", "interfaces": {"eth1": "MTU 1500"}}
     node["memory"] = "503 GiB"
     with content(folder / "run.json") as run:
@@ -327,11 +340,11 @@ def record(tree: Tree, number: int, **changes: Any) -> None:
 
 
 @pytest.fixture
-def tree(two_launches: Tree) -> Tree:
+def tree(two_launches: SyntheticTree) -> SyntheticTree:
     return two_launches
 
 
-def reasons(tree: Tree) -> list[str]:
+def reasons(tree: SyntheticTree) -> list[str]:
     return [launch.reason for launch in scan(tree.path)]
 
 
@@ -376,8 +389,10 @@ def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> No
     assert reasons(tree) == ["", "", ""]
 
 
-def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: Tree) -> None:
-    pins = [{"what": "program", "file": "/build/netpipe", "sha256": RANK["program_sha256"]}]
+def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: SyntheticTree) -> None:
+    pins = [
+        {"what": "program", "file": "/build/netpipe", "sha256": RANK_IDENTITY["program_sha256"]}
+    ]
     edit(tree.path / "state.json", pins=pins)
     for number in (1, 2):
         program = {"file": "/build/netpipe", "sha256": None}
@@ -390,7 +405,7 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: Tree) -> No
     assert " when the run began, and is cdcd" in second
 
 
-def allocate(tree: Tree, *texts: str) -> None:
+def allocate(tree: SyntheticTree, *texts: str) -> None:
     """Let each launch have run in a job of Slurm with this allocation."""
     for number, text in enumerate(texts, 1):
         folder = tree.folder(number, ENVIRON)
@@ -398,7 +413,7 @@ def allocate(tree: Tree, *texts: str) -> None:
         (folder / identity.ALLOCATION_FILE).write_text(text)
 
 
-def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) -> None:
+def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: SyntheticTree) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
     allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
     assert reasons(tree) == ["", ""]
@@ -408,7 +423,7 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) 
     assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
 
 
-def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: Tree) -> None:
+def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: SyntheticTree) -> None:
     allocate(tree, "SLURM_JOB_NODELIST=thunderbolt\n", "SLURM_JOB_NODELIST=odin,fenrir7\n")
     assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
     bundle_data = data.read_bundle(bundle.build(tree.path))
@@ -427,8 +442,8 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
         "".join(getattr(part, "text", part) for part in answer.text)
         for answer in launches.completion_answers(bundle_data)
     ]
-    beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
+    beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {MPI_LIBRARY_FILE}"
     other_library = re.compile(rf"{DIGEST_PATTERN}/libmpi\.so\.40\.")
     assert any(line.startswith(beginning) and other_library.search(line) for line in lines), lines
     assert "jdoe" not in str(bundle_data.launches.to_dicts())
-    assert set(bundle_data.launches["mpi_build"].drop_nulls()) == {RANK["build"]}
+    assert set(bundle_data.launches["mpi_build"].drop_nulls()) == {RANK_IDENTITY["build"]}

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle
 from roundtrip.measure.launch import Launch
@@ -35,7 +35,7 @@ def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     assert not any(launch.disturbance_reasons for launch in launches)
 
 
-def test_session_1000_is_after_999(tree: Tree) -> None:
+def test_session_1000_is_after_999(tree: SyntheticTree) -> None:
     """As text it is before; then the copy would count, and the original not."""
     rounds = tree.path / "rounds"
     (rounds / "001").rename(rounds / "999")
@@ -73,7 +73,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     assert missing_line == f"missing 1 x {tree.case_id(ENVIRON)}"
 
 
-def test_a_simulated_launch_is_never_partial(tree: Tree) -> None:
+def test_a_simulated_launch_is_never_partial(tree: SyntheticTree) -> None:
     edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
     simulator = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64}
     run = tree.folder(1, ENVIRON) / "run.json"
@@ -82,7 +82,9 @@ def test_a_simulated_launch_is_never_partial(tree: Tree) -> None:
     assert launch.status == "passed", launch.reason
 
 
-def test_a_failed_launch_has_reframes_reason_and_its_last_words(two_launches: Tree) -> None:
+def test_a_failed_launch_has_reframes_reason_and_its_last_words(
+    two_launches: SyntheticTree,
+) -> None:
     reason = "sanity error: no end marker: the workload died or was killed"
     stage = two_launches.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
     (stage / "run.json").unlink()
@@ -95,7 +97,7 @@ def test_a_failed_launch_has_reframes_reason_and_its_last_words(two_launches: Tr
     )
 
 
-def test_a_killed_session_leaves_interrupted_launches(two_launches: Tree) -> None:
+def test_a_killed_session_leaves_interrupted_launches(two_launches: SyntheticTree) -> None:
     stage = two_launches.fail(2, ENVIRON)
     (stage / "run.json").unlink()
     (two_launches.path / "rounds" / "002" / "report.json").unlink()
@@ -104,7 +106,7 @@ def test_a_killed_session_leaves_interrupted_launches(two_launches: Tree) -> Non
 
 @pytest.mark.parametrize("is_copied", [True, False])
 def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
-    two_launches: Tree, is_copied: bool
+    two_launches: SyntheticTree, is_copied: bool
 ) -> None:
     if not is_copied:
         two_launches.fail(2, ENVIRON)
@@ -115,7 +117,7 @@ def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
     assert (second.status, second.reason) == (("passed", "") if is_copied else ("failed", reason))
 
 
-def fail_build(tree: Tree, **entry: Any) -> None:
+def fail_build(tree: SyntheticTree, **entry: Any) -> None:
     """Let the build of the tree's one launch fail."""
     shutil.rmtree(tree.folder(1, ENVIRON))
     name = f"build_workloads ~local:smp+{ENVIRON}"
@@ -128,7 +130,7 @@ def fail_build(tree: Tree, **entry: Any) -> None:
 BUILD_FAILURE = "build_workloads failed: build error: build job failed with exit code: 3"
 
 
-def test_a_build_that_failed_is_the_reason_of_its_tests(tree: Tree) -> None:
+def test_a_build_that_failed_is_the_reason_of_its_tests(tree: SyntheticTree) -> None:
     fail_build(tree)
     launch = the_failed(tree)
     assert (launch.case_id, launch.reason) == (tree.case_id(ENVIRON), BUILD_FAILURE)
@@ -142,7 +144,9 @@ def test_a_build_that_failed_is_the_reason_of_its_tests(tree: Tree) -> None:
         ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", "CMake Error at"),
     ],
 )
-def test_the_first_error_of_a_build_is_its_reason(tree: Tree, output: str, error: str) -> None:
+def test_the_first_error_of_a_build_is_its_reason(
+    tree: SyntheticTree, output: str, error: str
+) -> None:
     fail_build(tree, fail_phase="compile", stagedir="/anywhere/build_workloads_1")
     folder = tree.path / "rounds/001/stage/local/smp" / ENVIRON / "build_workloads_1"
     folder.mkdir(parents=True)
@@ -184,12 +188,12 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
         ({"coverage": [4, 20]}, "run.json:1: coverage: input should be an object"),
     ],
 )
-def test_a_run_json_that_does_not_fit(tree: Tree, changes: Any, reason: str) -> None:
+def test_a_run_json_that_does_not_fit(tree: SyntheticTree, changes: Any, reason: str) -> None:
     edit(tree.folder(1, ENVIRON) / "run.json", **changes)
     assert the_failed(tree).reason.startswith(reason)
 
 
-def test_bad_samples_fail_the_launch_with_the_first_line(tree: Tree) -> None:
+def test_bad_samples_fail_the_launch_with_the_first_line(tree: SyntheticTree) -> None:
     file = tree.folder(1, ENVIRON) / "samples.csv"
     content = file.read_bytes().splitlines(keepends=True)
     content[5] = content[5].replace(b",s\n", b",us\n")
@@ -199,17 +203,17 @@ def test_bad_samples_fail_the_launch_with_the_first_line(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.json", "samples.csv"])
-def test_a_launch_without_one_of_its_files(tree: Tree, name: str) -> None:
+def test_a_launch_without_one_of_its_files(tree: SyntheticTree, name: str) -> None:
     (tree.folder(1, ENVIRON) / name).unlink()
     assert the_failed(tree).reason.startswith(name)
 
 
-def test_a_launch_of_another_study_than_its_case(tree: Tree) -> None:
+def test_a_launch_of_another_study_than_its_case(tree: SyntheticTree) -> None:
     edit(tree.folder(1, ENVIRON) / "case.json", study="ring")
     assert the_failed(tree).reason == "samples.csv is of study netpipe, not ring"
 
 
-def test_a_second_scan_sees_what_changed(tree: Tree) -> None:
+def test_a_second_scan_sees_what_changed(tree: SyntheticTree) -> None:
     assert scan(tree.path)[0].status == "passed"
     edit(tree.folder(1, ENVIRON) / "run.json", complete=False, padding="x")
     assert scan(tree.path)[0].status == "failed"
@@ -218,12 +222,12 @@ def test_a_second_scan_sees_what_changed(tree: Tree) -> None:
 @pytest.mark.parametrize(
     "report", ["null", "[]", '{"runs": [{"testcases": [3]}]}', '{"runs": 1}', '{"runs": [']
 )
-def test_a_broken_session_report_counts_as_none(tree: Tree, report: str) -> None:
+def test_a_broken_session_report_counts_as_none(tree: SyntheticTree, report: str) -> None:
     (tree.path / "rounds" / "001" / "report.json").write_text(report)
     assert [launch.status for launch in scan(tree.path)] == ["passed"]
 
 
-def test_a_copied_launch_counts_once(two_launches: Tree) -> None:
+def test_a_copied_launch_counts_once(two_launches: SyntheticTree) -> None:
     folder = next((two_launches.path / "rounds" / "001" / "output").rglob("case.json")).parent
     shutil.copytree(folder, folder.with_name(folder.name + "_copy"))
     launch = the_failed(two_launches)
@@ -249,7 +253,7 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
 
 @pytest.mark.parametrize(("logical", "is_disturbed"), [(64, False), (8, True), (None, False)])
 def test_the_load_of_a_node_is_judged_by_its_own_processors(
-    tree: Tree, logical: int | None, is_disturbed: bool
+    tree: SyntheticTree, logical: int | None, is_disturbed: bool
 ) -> None:
     edit(tree.path / "env" / "host.json", hostname="login")
     with content(tree.folder(1, ENVIRON) / "run.json") as run:

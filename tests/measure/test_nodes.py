@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, content, edit, write_program
-from support.bundles import rewritten
-from support.synthetic import Tree, pseudonym
+from support.bundles import rewrite_table
+from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables, manifest, records, round_robin, scheduler
@@ -179,7 +179,9 @@ def test_all_pairs_are_launches_of_one_case() -> None:
     assert first == second == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
 
 
-def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(two_launches: Tree) -> None:
+def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(
+    two_launches: SyntheticTree,
+) -> None:
     folder = min(two_launches.path.rglob("run.json")).parent
     parameters = {"pair_round": 3, "pair_night_round": 1}
     edit(folder / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
@@ -213,7 +215,7 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
     ],
 )
 def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
-    two_launches: Tree, error: str, log: str, nodes_down: list[str]
+    two_launches: SyntheticTree, error: str, log: str, nodes_down: list[str]
 ) -> None:
     stage = two_launches.fail(1, ENVIRON, fail_reason="sanity error: no end marker")
     parameters = {"pair_round": 3, "pair_night_round": 1}
@@ -232,7 +234,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     assert cases["nodes_down"].to_list() == [[pseudonym(node) for node in nodes_down] or None]
 
 
-def test_a_switch_has_a_pseudonym_of_its_own(tree: Tree) -> None:
+def test_a_switch_has_a_pseudonym_of_its_own(tree: SyntheticTree) -> None:
     with content(tree.folder(1, ENVIRON) / "run.json") as run:
         run["placement"][0]["switch"] = "leaf-3"
     bundle_path = bundle.build(tree.path)
@@ -240,14 +242,14 @@ def test_a_switch_has_a_pseudonym_of_its_own(tree: Tree) -> None:
     assert switches[1] is None
     assert switches[0].startswith("switch-") and len(switches[0]) == len("switch-12345678")
     name = pl.lit("two words")
-    forged_bundle = rewritten(bundle_path, lambda t: t.with_columns(switch=name), "placement")
+    forged_bundle = rewrite_table(bundle_path, lambda t: t.with_columns(switch=name), "placement")
     with pytest.raises(UserError, match="switch 'two words' is not a name of a host"):
         data.read_bundle(forged_bundle)
-    old_bundle = rewritten(bundle_path, lambda table: table.drop("switch"), "placement")
+    old_bundle = rewrite_table(bundle_path, lambda table: table.drop("switch"), "placement")
     assert bundle_tables.read_tables(old_bundle).frames["placement"]["switch"].is_null().all()
 
 
-def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(tree: Tree) -> None:
+def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(tree: SyntheticTree) -> None:
     drained_node = {"host": "cn07", "state": "drained", "reason": "cn07: DIMM 3"}
     partitions = {"p": {"hosts": ["cn01"], "not_measured": [drained_node]}}
     nodes_record = {"schema": 1, "partitions": partitions}

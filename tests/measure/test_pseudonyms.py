@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, edit
-from support.synthetic import Tree, pseudonym
+from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import paths
 from roundtrip.errors import UserError
@@ -59,14 +59,14 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
     assert bundle_data.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 
-def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: Tree) -> None:
+def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: SyntheticTree) -> None:
     edit(two_launches.folder(2, ENVIRON) / "run.json", hosts=[""])
     cases = pl.read_parquet(bundle.build(two_launches.path) / "cases.parquet")
     reasons = cases.filter(pl.col("status") == "failed")["reason"].to_list()
     assert reasons == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
 
 
-def test_a_host_json_without_a_name_is_kept(tree: Tree) -> None:
+def test_a_host_json_without_a_name_is_kept(tree: SyntheticTree) -> None:
     file = tree.path / "env" / "host.json"
     edit(file, hostname="")
     public_file = bundle.build(tree.path) / "env" / "host.json"

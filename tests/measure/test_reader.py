@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.errors import UserError
@@ -136,7 +136,7 @@ def test_limits_grow_with_what_a_file_really_holds(
 def test_a_large_samples_file_is_read_as_a_small_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = Tree(tmp_path / "run", launches=1, sizes=[1, 1024], samples=3).write()
+    tree = SyntheticTree(tmp_path / "run", launches=1, sizes=[1, 1024], samples=3).write()
     (file, *_) = sorted(tree.path.rglob("samples.csv"))
     for content in (file.read_bytes(), file.read_bytes() + b"netpipe,\n"):
         direct_samples = samples.parse(content, file)
@@ -182,7 +182,7 @@ def _database(file: Path) -> None:
 
 
 def _table(file: Path, name: str = "samples", rows: int = 2_000_000) -> None:
-    tree = Tree(file / "run", launches=2, sizes=[1, 1024], samples=3).write()
+    tree = SyntheticTree(file / "run", launches=2, sizes=[1, 1024], samples=3).write()
     bundle_path = bundle.build(tree.path)
     table_file = bundle_path / f"{name}.parquet"
     small_table = pl.read_parquet(table_file)
@@ -196,7 +196,7 @@ def _table(file: Path, name: str = "samples", rows: int = 2_000_000) -> None:
 
 
 def _objects(folder: Path) -> None:
-    tree = Tree(folder / "run", launches=3, sizes=[1], samples=3).write()
+    tree = SyntheticTree(folder / "run", launches=3, sizes=[1], samples=3).write()
     for launch in tree.path.glob("rounds/*/output/*/*/*/*"):
         (launch / "run.json").write_text(f"[{'[],' * 2_700_000}0]")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from measure.conftest import ENVIRON, Maker
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import launch, records
@@ -17,7 +17,7 @@ from roundtrip.measure.launches import scan
 
 
 @pytest.fixture
-def launch_folder(tree: Tree) -> Path:
+def launch_folder(tree: SyntheticTree) -> Path:
     return tree.folder(1, ENVIRON)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.launches import leave
+from support.launches import write_launch
 
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler, session, tree
@@ -21,11 +21,13 @@ Stages = Callable[..., Any]
 
 
 def passing(steal_s: float = 0.0) -> Callable[[Any, Path, int], None]:
-    return lambda case, folder, _: leave(case, folder, steal_s=steal_s)
+    return lambda case, folder, _: write_launch(case, folder, steal_s=steal_s)
 
 
 def failing_where(fails: Callable[[Any, int], bool]) -> Callable[[Any, Path, int], None]:
-    return lambda case, folder, attempts: leave(case, folder, passed=not fails(case, attempts))
+    return lambda case, folder, attempts: write_launch(
+        case, folder, passed=not fails(case, attempts)
+    )
 
 
 def test_every_case_gets_its_launches(stage: Stages) -> None:
@@ -86,7 +88,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
         fails = hosts == ("c", "d") and not failed_pairs
         failed_pairs.extend([hosts] * fails)
         case = replace(item.case, hash=f"0000000{pairs.index(hosts)}")
-        leave(case, folder, passed=not fails, hosts=hosts)
+        write_launch(case, folder, passed=not fails, hosts=hosts)
 
     campaign = stage(passing(), launches=1)
     launched_pairs: list[tuple[str, ...]] = []
@@ -134,10 +136,10 @@ def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_
     def player(case: Any, folder: Path, attempts: int) -> None:
         nonlocal count
         if count == killed_after:
-            leave(case, folder, passed=False)
+            write_launch(case, folder, passed=False)
             count += 1
             raise KeyboardInterrupt
-        leave(case, folder)
+        write_launch(case, folder)
         count += 1
 
     campaign = stage(player)

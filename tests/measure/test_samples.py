@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from measure.conftest import ENVIRON, content
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.history import night_rows
@@ -260,14 +260,14 @@ CHANGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_row_fails_its_launch(tree: Tree, name: str) -> None:
+def test_a_changed_row_fails_its_launch(tree: SyntheticTree, name: str) -> None:
     change, fault = CHANGES[name]
     status, reason = rewritten(tree, change)
     assert status == "failed"
     assert fault in reason
 
 
-def test_a_changed_head_fails_too(tree: Tree) -> None:
+def test_a_changed_head_fails_too(tree: SyntheticTree) -> None:
     file = tree.folder(1, ENVIRON) / "samples.csv"
     file.write_text(file.read_text().replace('"netpipe"', '"netpipes"'))
     (launch,) = scan(tree.path)
@@ -275,11 +275,11 @@ def test_a_changed_head_fails_too(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("name", ["doubled", "lost", "copied over another", "in another order"])
-def test_what_an_unsealed_launch_shows_even_so(tree: Tree, name: str) -> None:
+def test_what_an_unsealed_launch_shows_even_so(tree: SyntheticTree, name: str) -> None:
     assert rewritten(tree, CHANGES[name][0], sealed=False)[0] == "failed"
 
 
-def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Tree) -> None:
+def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: SyntheticTree) -> None:
     sealed_data = data.read_bundle(bundle.build(two_launches.path))
     assert sealed_data.launches["sealed"].to_list() == [True, True]
     assert "not sealed" not in repr(launches.build_section(sealed_data))
@@ -290,7 +290,7 @@ def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Tree) -
     assert "1 launch of 2 is not sealed" in repr(launches.build_section(mixed_data))
 
 
-def test_a_forged_digest_is_no_text(tree: Tree) -> None:
+def test_a_forged_digest_is_no_text(tree: SyntheticTree) -> None:
     for digest in ("", "A" * 64, "0" * 63, 7, None, "0" * 64 + "\n"):
         with content(tree.folder(1, ENVIRON) / "run.json") as run:
             run["samples"]["sha256"] = digest

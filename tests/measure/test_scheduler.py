@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure.conftest import Maker, failing, failing_with, write_program
-from support.launches import leave
-from support.software import LOST, SLURM
-from support.synthetic import Tree
+from support.launches import write_launch
+from support.software import CONTROLLER_LOST_MESSAGE, SLURM
+from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle, scheduler
 from roundtrip.measure.launches import scan
@@ -61,7 +61,10 @@ LOST_REASON = "8 lost by a controller that restarted without its state"
 @pytest.mark.parametrize(
     ("player", "words"),
     [
-        (failing_with(f"srun: error: {LOST}\n", 4), ["Slurm did not answer: trying again"]),
+        (
+            failing_with(f"srun: error: {CONTROLLER_LOST_MESSAGE}\n", 4),
+            ["Slurm did not answer: trying again"],
+        ),
         (failing(4, log_silence), ["Slurm did not answer ", " s in total"]),
         (
             failing_with("sbatch: error: AssocMaxSubmitJobLimit\n", 4),
@@ -86,8 +89,10 @@ def test_a_case_is_not_given_up_because_of_slurm(
     assert all(part in text for part in words), text
 
 
-def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, fake: Any) -> None:
-    fake("squeue", failures=999)
+def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(
+    stage: Stages, failing_command: Any
+) -> None:
+    failing_command("squeue", failures=999)
     campaign = stage(lambda *_: None)
     campaign.scheduler = "slurm"
     campaign.minutes = 2 / 60
@@ -150,7 +155,7 @@ LOG = """\
 """
 
 
-def recorded(tree: Tree, log: str) -> tuple[Any, str]:
+def recorded(tree: SyntheticTree, log: str) -> tuple[Any, str]:
     """What the bundle of a tree with this log has of it, and its report."""
     (tree.path / scheduler.LOG_FILE).write_text(log)
     scheduler.write_outages(tree.path)
@@ -168,7 +173,7 @@ def test_the_report_says_how_often_and_how_long(make_tree: Maker) -> None:
     assert scheduler.describe_outage_record(record) == "Slurm did not answer once, 31 s in total"
 
 
-def test_a_run_without_silences_records_none(tree: Tree) -> None:
+def test_a_run_without_silences_records_none(tree: SyntheticTree) -> None:
     scheduler.write_outages(tree.path)
     assert not (tree.path / "env" / "scheduler.json").exists()
 
@@ -264,7 +269,7 @@ def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
     """Whatever its job wrote: preempted after the last line, it has its samples."""
 
     def play(case: Any, folder: Path, _: int) -> None:
-        leave(case, folder)
+        write_launch(case, folder)
         (output,) = folder.glob(f"output/*/*/*/*{case.hash}")
         (output / "rfm_job.err").write_text(PREEMPTED)
 
@@ -308,7 +313,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
         if attempts < 2:
             blocked(case, folder, reason)
         else:
-            leave(case, folder)
+            write_launch(case, folder)
 
     campaign = stage(play, launches=2)
     campaign.scheduler = "slurm"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from measure.conftest import write_program
-from support.programs import needs
+from support.programs import skip_without_toolchains
 
 from roundtrip.errors import UserError
 from roundtrip.measure import campaign_file, matrix, session
@@ -25,7 +25,7 @@ BIN = Path(sys.executable).parent
 HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
 TOOLCHAIN = read_catalogue().smoke_names[0]
-NEEDS_TOOLCHAIN = needs(TOOLCHAIN)
+NEEDS_TOOLCHAIN = skip_without_toolchains(TOOLCHAIN)
 
 COUNT_STACK_WALKS = """\
 import inspect, sys

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.errors import UserError
@@ -20,11 +20,11 @@ from roundtrip.measure.launches import scan
 
 
 @pytest.fixture
-def tree(two_launches: Tree) -> Tree:
+def tree(two_launches: SyntheticTree) -> SyntheticTree:
     return two_launches
 
 
-def outcomes(tree: Tree) -> list[tuple[str, str]]:
+def outcomes(tree: SyntheticTree) -> list[tuple[str, str]]:
     """Status and reason of the launches of the second round, after both have been scanned."""
     launches = scan(tree.path)
     assert launches[0].status == "passed"
@@ -33,7 +33,7 @@ def outcomes(tree: Tree) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["case.json", "run.json", "samples.csv"])
 @pytest.mark.parametrize("kind", ["link", "fifo", "folder", "sparse"])
-def test_a_file_of_a_launch_that_is_none(tree: Tree, name: str, kind: str) -> None:
+def test_a_file_of_a_launch_that_is_none(tree: SyntheticTree, name: str, kind: str) -> None:
     file = tree.folder(2, ENVIRON) / name
     original = file.rename(tree.path / "kept")
     if kind == "link":
@@ -57,7 +57,7 @@ def test_a_file_of_a_launch_that_is_none(tree: Tree, name: str, kind: str) -> No
     assert bundle.build(tree.path).is_dir()
 
 
-def test_a_device_is_not_opened(tree: Tree) -> None:
+def test_a_device_is_not_opened(tree: SyntheticTree) -> None:
     file = tree.folder(2, ENVIRON) / "samples.csv"
     file.unlink()
     try:
@@ -68,7 +68,7 @@ def test_a_device_is_not_opened(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("level", range(4))
-def test_a_linked_folder_is_not_gone_into(tree: Tree, level: int) -> None:
+def test_a_linked_folder_is_not_gone_into(tree: SyntheticTree, level: int) -> None:
     launch = tree.folder(2, ENVIRON)
     folder = [launch, *launch.parents][level]
     folder.rename(tree.path / "elsewhere")
@@ -77,7 +77,7 @@ def test_a_linked_folder_is_not_gone_into(tree: Tree, level: int) -> None:
     assert "passed" not in [status for status, _ in outcomes(tree)]
 
 
-def test_a_linked_round_and_linked_rounds(tree: Tree) -> None:
+def test_a_linked_round_and_linked_rounds(tree: SyntheticTree) -> None:
     rounds = tree.path / "rounds"
     (rounds / "002").rename(tree.path / "elsewhere")
     (rounds / "002").symlink_to(tree.path / "elsewhere")
@@ -88,14 +88,14 @@ def test_a_linked_round_and_linked_rounds(tree: Tree) -> None:
         bundle.build(tree.path)
 
 
-def test_a_hard_link_is_a_file(tree: Tree) -> None:
+def test_a_hard_link_is_a_file(tree: SyntheticTree) -> None:
     file = tree.folder(2, ENVIRON) / "samples.csv"
     (tree.path / "kept").hardlink_to(file)
     assert outcomes(tree) == [("passed", "")]
 
 
 @pytest.mark.parametrize("name", ["state.json", "campaign.toml", "analysis.toml", "env"])
-def test_a_run_s_own_files_are_no_links(tree: Tree, tmp_path: Path, name: str) -> None:
+def test_a_run_s_own_files_are_no_links(tree: SyntheticTree, tmp_path: Path, name: str) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "shadow").write_text("root:x")
@@ -107,7 +107,9 @@ def test_a_run_s_own_files_are_no_links(tree: Tree, tmp_path: Path, name: str) -
         bundle.build(tree.path)
 
 
-def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(tree: Tree, tmp_path: Path) -> None:
+def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
+    tree: SyntheticTree, tmp_path: Path
+) -> None:
     (tmp_path / "shadow").write_text("root:x")
     (tree.path / "env" / "shadow").symlink_to(tmp_path / "shadow")
     (tree.path / "env" / "etc").symlink_to("/etc")
@@ -117,7 +119,7 @@ def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(tree: Tree, tmp_pa
     assert names == {"host.json", "site-config.json"}
 
 
-def test_nothing_is_written_through_a_link(tree: Tree, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link(tree: SyntheticTree, tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tree.path / "bundles").symlink_to(tmp_path / "precious")
     with pytest.raises(UserError, match="not written through"):
@@ -125,7 +127,7 @@ def test_nothing_is_written_through_a_link(tree: Tree, tmp_path: Path) -> None:
     assert list((tmp_path / "precious").iterdir()) == []
 
 
-def test_last_words_come_from_a_file_only(tree: Tree, tmp_path: Path) -> None:
+def test_last_words_come_from_a_file_only(tree: SyntheticTree, tmp_path: Path) -> None:
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (tmp_path / "secret").write_text("the secret\n")
     (stage / "rfm_job.err").symlink_to(tmp_path / "secret")
@@ -135,7 +137,7 @@ def test_last_words_come_from_a_file_only(tree: Tree, tmp_path: Path) -> None:
     assert outcomes(tree) == [("failed", "sanity error: no end marker")]
 
 
-def test_a_session_report_that_is_a_fifo_counts_as_none(tree: Tree) -> None:
+def test_a_session_report_that_is_a_fifo_counts_as_none(tree: SyntheticTree) -> None:
     report = tree.path / "rounds" / "002" / "report.json"
     report.unlink()
     os.mkfifo(report)
@@ -188,7 +190,7 @@ def put(file: Path, old: str, new: str) -> None:
     ],
 )
 def test_one_bad_launch_leaves_the_others(
-    tree: Tree, name: str, old: str, new: str, fault: str
+    tree: SyntheticTree, name: str, old: str, new: str, fault: str
 ) -> None:
     put(tree.folder(2, ENVIRON) / name, old, new)
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
@@ -206,7 +208,7 @@ def test_one_bad_launch_leaves_the_others(
     ],
 )
 def test_the_fence_holds_whatever_comes(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    tree: SyntheticTree, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     judge = launches.disturbance.disturbance_reasons
 
@@ -222,7 +224,7 @@ def test_the_fence_holds_whatever_comes(
     assert bad_launch.case_id == tree.case_id(ENVIRON)
 
 
-def test_a_folder_with_a_name_that_is_no_text(tree: Tree) -> None:
+def test_a_folder_with_a_name_that_is_no_text(tree: SyntheticTree) -> None:
     folder = tree.folder(2, ENVIRON)
     folder.rename(folder.with_name("Net\udcff\nPIPE"))
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
@@ -230,13 +232,13 @@ def test_a_folder_with_a_name_that_is_no_text(tree: Tree) -> None:
     assert f"002/{ENVIRON}/Net??PIPE" in failed_cases["launch"].to_list()
 
 
-def test_what_reframe_captured_of_a_job_may_be_anything(tree: Tree) -> None:
+def test_what_reframe_captured_of_a_job_may_be_anything(tree: SyntheticTree) -> None:
     tree.fail(2, ENVIRON, fail_reason="job error: \ud800\x1b[31m\nmore", job_exitcode=10**15)
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
     (reason,) = cases.filter(pl.col("status") == "failed")["reason"]
     assert reason == "job error: ??[31m; exit status 1000000000000000"
 
 
-def test_the_live_campaign_reads_through_the_same_fence(tree: Tree) -> None:
+def test_the_live_campaign_reads_through_the_same_fence(tree: SyntheticTree) -> None:
     put(tree.folder(2, ENVIRON) / "case.json", '"NetPIPE"', json.dumps("x" * 5000))
     assert [launch.status for launch in scan(tree.path)] == ["passed", "failed"]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.programs import CHECKOUT, git
+from support.programs import CHECKOUT, run_git
 
 #: ROUNDTRIP_MUTANTS names another folder, so that two runs can go on beside each other.
 BUILD = Path(os.environ.get("ROUNDTRIP_MUTANTS") or CHECKOUT / "build" / "mutants").resolve()
@@ -24,9 +24,9 @@ _OF_PYTEST_ITSELF = (3, 4)
 def prepare() -> None:
     """Bring the copy to HEAD.  Its own .venv finds the copy's `roundtrip`, also in subprocesses."""
     if not COPY.is_dir():
-        git(CHECKOUT, "worktree", "prune")
-        git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
-    git(COPY, "checkout", "--quiet", "--force", "--detach", head())
+        run_git(CHECKOUT, "worktree", "prune")
+        run_git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
+    run_git(COPY, "checkout", "--quiet", "--force", "--detach", head())
     venv = COPY / ".venv"
     if not venv.is_dir():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -45,7 +45,7 @@ def prepare() -> None:
 
 
 def head() -> str:
-    return git(CHECKOUT, "rev-parse", "HEAD")
+    return run_git(CHECKOUT, "rev-parse", "HEAD")
 
 
 def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import Browser, browser
+from support.browser import Browser, open_browser
 from support.bundles import Publisher
 
 from roundtrip.measure import bundle
@@ -34,5 +34,5 @@ def revision(make_tree: Callable[..., Any], reports: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as session:
+    with open_browser(tmp_path_factory.mktemp("profile")) as session:
         yield session

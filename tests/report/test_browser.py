@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import CHROMIUM, WHY_NO_AXE, WHY_SKIPPED, Browser, browser
-from support.pairs import Pairs
-from support.synthetic import Tree
+from support.browser import CHROMIUM, NO_AXE_REASON, NO_CHROMIUM_REASON, Browser, open_browser
+from support.pairs import PairNightWriter
+from support.synthetic import SyntheticTree
 from support.virtual import await_true
 
 from roundtrip.measure import bundle, store
@@ -24,7 +24,7 @@ from roundtrip.report.units import Unit
 
 Maker = Callable[..., Any]
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 CHECKS = Path(__file__).with_name("figure_checks.js").read_text()
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 
@@ -32,7 +32,7 @@ ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 @pytest.fixture(scope="module")
 def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("script")
-    tree = Tree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
+    tree = SyntheticTree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
     tree.sizes = [1, 8, 64, 1024, 65536, 1 << 20]
     return publish.publish(bundle.build(tree.write().path), folder / "reports")
 
@@ -44,7 +44,7 @@ def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: 
     name = next(name for name in names if "bandwidth" in name)
     forged_page = tmp_path / "refused.html"
     forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.open(f"{page.as_uri()}#{name}?at=1.2")
         panel = f"document.querySelector('[data-plot=\"{name}\"]')"
         assert await_true(lambda: session.run(f"{panel}.classList.contains('live')"), 20)
@@ -63,7 +63,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
 ) -> None:
     panel = "document.querySelector('[data-plot=\"netpipe-1-ratio-1\"]')"
     names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.size(1280)
         session.open((revision / store.PAGE_FILE).as_uri())
         assert await_true(lambda: bool(session.run(names)), 20)
@@ -73,7 +73,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
 
 @needs_chromium
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.size(1280)
         session.open((revision / store.PAGE_FILE).as_uri())
         results: dict[str, Any] = session.run(CHECKS)
@@ -170,7 +170,7 @@ def test_hostile_data_is_inert_nothing_is_fetched_and_nothing_is_cut_off(
     """Without its policy, which would keep a script of others from running."""
     copy = tmp_path / "copy.html"
     copy.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", page.read_text()))
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.size(width)
         session.open(copy.as_uri())
         facts = session.run(PROBE)
@@ -183,7 +183,7 @@ def test_hostile_data_is_inert_nothing_is_fetched_and_nothing_is_cut_off(
     assert facts["stuck"] == 0, "keys cannot scroll these tables"
 
 
-needs_axe = pytest.mark.skipif(bool(WHY_NO_AXE), reason=WHY_NO_AXE)
+needs_axe = pytest.mark.skipif(bool(NO_AXE_REASON), reason=NO_AXE_REASON)
 CHECKOUT = Path(__file__).parents[2]
 PAGES = sorted(
     page.relative_to(CHECKOUT).as_posix() for page in (CHECKOUT / "samples").rglob("*.html")
@@ -214,7 +214,10 @@ def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
 
 @needs_axe
 def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
-    bundle = Pairs(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0) / "bundle"
+    bundle = (
+        PairNightWriter(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0)
+        / "bundle"
+    )
     page = publish.publish(bundle, tmp_path / "reports") / store.PAGE_FILE
     assert "data-heat" in page.read_text()
     check(running, page)

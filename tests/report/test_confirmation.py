@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.bundles import redigested
-from support.command import answer, roundtrip
-from support.nights import CAMPAIGN, NODE, SITE, Nights
+from support.bundles import redigest_bundle
+from support.command import parse_answer, run_roundtrip
+from support.nights import CAMPAIGN, NODE_PSEUDONYM, SITE, NightWriter
 
 from roundtrip.history import ledger
 from roundtrip.measure import manifest, records, store
@@ -46,7 +46,7 @@ def slower(factor: float, *numbers: int) -> Callable[[int, Any], Any]:
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Nights whose newest takes three times as long in two series of the first case."""
     folder = tmp_path_factory.mktemp("nights")
-    Nights(folder, SERIES, launches=2, samples=2, change=slower(3.0, 3, 7)).write(NIGHTS)
+    NightWriter(folder, SERIES, launches=2, samples=2, change=slower(3.0, 3, 7)).write(NIGHTS)
     return folder
 
 
@@ -56,17 +56,17 @@ def revision(nights: Path, tmp_path: Path) -> Path:
     shutil.copytree(nights, tmp_path / "reports")
     newest_revision = max((tmp_path / "reports" / CAMPAIGN / SITE).glob("*/r1"))
     (newest_revision / "bundle" / "campaign.toml").write_text('title = "t"\nconfirm = "30m"\n')
-    return redigested(newest_revision)
+    return redigest_bundle(newest_revision)
 
 
-def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -> Path:
+def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE_PSEUDONYM) -> Path:
     """The revision, with launches that were made again on a node."""
     facts = manifest.verify(revision / "bundle").data
     bundle_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
-    writer = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
+    writer = NightWriter(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
     writer.nodes = lambda _: node
     writer.bundle(revision / "bundle" / records.CONFIRMATION_FOLDER, NIGHTS - 1, bundle_facts)
-    return redigested(revision)
+    return redigest_bundle(revision)
 
 
 def read(revision: Path) -> data.BundleData:
@@ -79,7 +79,7 @@ def read(revision: Path) -> data.BundleData:
 def alone(revision: Path) -> Path:
     """The revision without the nights before it."""
     shutil.rmtree(revision / "bundle" / "history")
-    return redigested(revision)
+    return redigest_bundle(revision)
 
 
 def said(night_data: data.BundleData) -> ConfirmationResult:
@@ -153,20 +153,20 @@ def test_a_night_that_launched_nothing_again_says_why(
 ) -> None:
     if note is not None:
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
-    night_data = read(redigested(revision))
+    night_data = read(redigest_bundle(revision))
     assert said(night_data).sentence == words
     assert words in renderers.render_markdown(build_report(night_data))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
-    night_data = read(redigested(revision))
+    night_data = read(redigest_bundle(revision))
     assert said(night_data) == ConfirmationResult({})
     assert "aunched again" not in renderers.render_markdown(build_report(night_data))
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
+    writer = NightWriter(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
     night_data = read(writer.write(NIGHTS)[-1])
     ((worse, control),) = confirmation.worse_series_with_controls(
         history.judge_bundle_nights(night_data)
@@ -176,7 +176,7 @@ def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path)
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
+    writer = NightWriter(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
     night_data = read(writer.write(NIGHTS)[-1])
     pairs = confirmation.worse_series_with_controls(history.judge_bundle_nights(night_data))
     assert [control for _, control in pairs] == [None] * 3
@@ -201,7 +201,7 @@ def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None
 
 def ask(revision: Path, *arguments: str) -> tuple[str, str]:
     """What ``roundtrip history`` of the reports of a revision prints."""
-    process = roundtrip("history", SITE, "--reports", revision.parents[3], *arguments)
+    process = run_roundtrip("history", SITE, "--reports", revision.parents[3], *arguments)
     assert process.returncode == 1
     return process.stdout, process.stderr
 
@@ -229,13 +229,15 @@ def test_the_page_of_all_nights_says_it(revision: Path) -> None:
 def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
-    text = page(redigested(revision))
+    text = page(redigest_bundle(revision))
     assert "Not read: " in text and "Launched again" not in text
     assert str(revision.parents[3]) not in text
 
 
 def test_the_command_says_it_to_programs(revision: Path) -> None:
-    series = answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
+    series = parse_answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])[
+        "series"
+    ]
     results = [
         record["confirmation"] for record in series if record["verdict"] == "worse last night"
     ]
@@ -249,6 +251,6 @@ def test_the_command_says_it_to_programs(revision: Path) -> None:
 def test_launches_that_no_collector_wrote_cost_the_night_nothing(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
-    output, error = ask(redigested(revision))
+    output, error = ask(redigest_bundle(revision))
     assert "2 worse last night" in output and "Launched again" not in output
     assert error.startswith("warning: ") and error.count("\n") == 1

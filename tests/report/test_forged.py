@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import rewritten, set_of
-from support.synthetic import Tree
+from support.bundles import rewrite_table, set_column
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables
@@ -26,68 +26,72 @@ def times_of(name: str, factor: float) -> Callable[[pl.DataFrame], pl.DataFrame]
 @pytest.mark.parametrize(
     ("table", "change", "complaint"),
     [
-        ("points", set_of("launch", "another"), "which is no launch that passed"),
-        ("points", set_of("study", "another"), "which is no launch that passed"),
-        ("points", set_of("case", None), "case is empty where it cannot be"),
-        ("points", set_of("variant", "a\nb"), "is not a text of 1 to 200 printable"),
-        ("points", set_of("variant", "x" * 5000), "is not a text of 1 to 200 printable"),
-        ("points", set_of("size_bytes", -1), "size_bytes '-1' is not from 0"),
-        ("points", set_of("samples", None), "samples 'None' is not from 0"),
-        ("points", set_of("batch", -1), "batch '-1' is not from 0"),
-        ("points", set_of("median_s", float("nan")), "median_s 'nan' is not from 0"),
-        ("points", set_of("median_s", float("inf")), "median_s 'inf' is not from 0"),
+        ("points", set_column("launch", "another"), "which is no launch that passed"),
+        ("points", set_column("study", "another"), "which is no launch that passed"),
+        ("points", set_column("case", None), "case is empty where it cannot be"),
+        ("points", set_column("variant", "a\nb"), "is not a text of 1 to 200 printable"),
+        ("points", set_column("variant", "x" * 5000), "is not a text of 1 to 200 printable"),
+        ("points", set_column("size_bytes", -1), "size_bytes '-1' is not from 0"),
+        ("points", set_column("samples", None), "samples 'None' is not from 0"),
+        ("points", set_column("batch", -1), "batch '-1' is not from 0"),
+        ("points", set_column("median_s", float("nan")), "median_s 'nan' is not from 0"),
+        ("points", set_column("median_s", float("inf")), "median_s 'inf' is not from 0"),
         ("points", lambda frame: frame.drop("case"), "missing columns: case"),
         ("points", lambda frame: frame.cast({"batch": pl.Float64}), "columns of other types"),
         ("points", lambda frame: frame.with_columns(more=1), "unexpected columns: more"),
-        ("parameters", set_of("launch", "another"), "which is no launch of cases"),
-        ("parameters", set_of("name", "same"), "a name has two rows for one launch"),
-        ("parameters", set_of("name", None), "name is empty where it cannot be"),
-        ("parameters", set_of("value", "x" * 100_000), "is not a text of up to 20000"),
-        ("parameters", set_of("value", None), "value is empty where it cannot be"),
-        ("parameters", set_of("number", float("nan")), "is not a finite number"),
+        ("parameters", set_column("launch", "another"), "which is no launch of cases"),
+        ("parameters", set_column("name", "same"), "a name has two rows for one launch"),
+        ("parameters", set_column("name", None), "name is empty where it cannot be"),
+        ("parameters", set_column("value", "x" * 100_000), "is not a text of up to 20000"),
+        ("parameters", set_column("value", None), "value is empty where it cannot be"),
+        ("parameters", set_column("number", float("nan")), "is not a finite number"),
         ("emulation", lambda frame: frame.clear(), "emulated is not as emulation.parquet"),
-        ("emulation", set_of("number", None), "number 'None' is not from 0 to"),
-        ("emulation", set_of("number", -1.0), "number '-1.0' is not from 0 to"),
-        ("placement", set_of("launch", None), "launch is empty where it cannot be"),
-        ("placement", set_of("rank", -1), "rank '-1' is not from 0"),
-        ("placement", set_of("host", "a b"), "host 'a b' is not a name of a host"),
-        ("placement", set_of("cpus", [None]), "is not a list, each a whole number"),
-        ("nodes", set_of("launch", "another"), "which is no launch of cases"),
-        ("nodes", set_of("host", "a b"), "host 'a b' is not a name of a host"),
-        ("nodes", set_of("kernel", "a\nb"), "is not a text of 1 to 1000 printable"),
-        ("nodes", set_of("adapters", [None]), "is not a list, each a text of 1 to 1000 printable"),
-        ("disturbance", set_of("core_migrations", -1), "core_migrations '-1' is not from 0"),
-        ("disturbance", set_of("launch", "another"), "which is no launch of cases"),
-        ("cases", set_of("emulated", False), "emulated is not as emulation.parquet"),
-        ("cases", set_of("steal_s", -0.5), "steal_s '-0.5' is not from 0"),
-        ("cases", set_of("load_average_end", [-1.0]), "is not a list, each from 0"),
-        ("cases", set_of("hosts", ["a\nb"]), "is not a list, each a name of a host"),
-        ("cases", set_of("launch", "same"), "a launch has two rows"),
-        ("cases", set_of("study", None), "study is empty"),
-        ("cases", set_of("hosts", None), "hosts is empty"),
-        ("cases", set_of("status", "fine"), "no launch completed"),
-        ("cases", set_of("ranks", -1), "ranks '-1' is not from 1"),
-        ("cases", set_of("elapsed_s", float("nan")), "elapsed_s 'nan' is not from 0"),
+        ("emulation", set_column("number", None), "number 'None' is not from 0 to"),
+        ("emulation", set_column("number", -1.0), "number '-1.0' is not from 0 to"),
+        ("placement", set_column("launch", None), "launch is empty where it cannot be"),
+        ("placement", set_column("rank", -1), "rank '-1' is not from 0"),
+        ("placement", set_column("host", "a b"), "host 'a b' is not a name of a host"),
+        ("placement", set_column("cpus", [None]), "is not a list, each a whole number"),
+        ("nodes", set_column("launch", "another"), "which is no launch of cases"),
+        ("nodes", set_column("host", "a b"), "host 'a b' is not a name of a host"),
+        ("nodes", set_column("kernel", "a\nb"), "is not a text of 1 to 1000 printable"),
+        (
+            "nodes",
+            set_column("adapters", [None]),
+            "is not a list, each a text of 1 to 1000 printable",
+        ),
+        ("disturbance", set_column("core_migrations", -1), "core_migrations '-1' is not from 0"),
+        ("disturbance", set_column("launch", "another"), "which is no launch of cases"),
+        ("cases", set_column("emulated", False), "emulated is not as emulation.parquet"),
+        ("cases", set_column("steal_s", -0.5), "steal_s '-0.5' is not from 0"),
+        ("cases", set_column("load_average_end", [-1.0]), "is not a list, each from 0"),
+        ("cases", set_column("hosts", ["a\nb"]), "is not a list, each a name of a host"),
+        ("cases", set_column("launch", "same"), "a launch has two rows"),
+        ("cases", set_column("study", None), "study is empty"),
+        ("cases", set_column("hosts", None), "hosts is empty"),
+        ("cases", set_column("status", "fine"), "no launch completed"),
+        ("cases", set_column("ranks", -1), "ranks '-1' is not from 1"),
+        ("cases", set_column("elapsed_s", float("nan")), "elapsed_s 'nan' is not from 0"),
         ("cases", lambda frame: frame.clear(), "no launch completed"),
-        ("samples", set_of("value", float("inf")), "rows that no launch can have measured"),
-        ("samples", set_of("value", -1.0), "rows that no launch can have measured"),
-        ("samples", set_of("value", None), "rows that no launch can have measured"),
-        ("samples", set_of("unit", "parsec"), "rows that no launch can have measured"),
-        ("samples", set_of("size_bytes", -1), "rows that no launch can have measured"),
-        ("samples", set_of("launch", "another"), "which is no launch that passed"),
+        ("samples", set_column("value", float("inf")), "rows that no launch can have measured"),
+        ("samples", set_column("value", -1.0), "rows that no launch can have measured"),
+        ("samples", set_column("value", None), "rows that no launch can have measured"),
+        ("samples", set_column("unit", "parsec"), "rows that no launch can have measured"),
+        ("samples", set_column("size_bytes", -1), "rows that no launch can have measured"),
+        ("samples", set_column("launch", "another"), "which is no launch that passed"),
         ("samples", lambda frame: frame.drop("value"), "missing columns: value"),
         ("samples", lambda frame: frame.cast({"value": pl.Float32}), "columns of other types"),
-        ("medians", set_of("low", 9.0), "low '9.0' is not the lower end of an interval"),
-        ("medians", set_of("median", None), "median 'None' is not from 0"),
-        ("medians", set_of("high", 9.0), "low 'None' is not the lower end of an interval"),
-        ("medians", set_of("unit", "parsec"), "unit 'parsec' is not the unit of the metric"),
-        ("medians", set_of("samples", 0), "samples '0' is not from 1"),
-        ("medians", set_of("variant", "a\nb"), "is not a text of 1 to 200 printable"),
-        ("medians", set_of("launch", "another"), "which is no launch that passed"),
+        ("medians", set_column("low", 9.0), "low '9.0' is not the lower end of an interval"),
+        ("medians", set_column("median", None), "median 'None' is not from 0"),
+        ("medians", set_column("high", 9.0), "low 'None' is not the lower end of an interval"),
+        ("medians", set_column("unit", "parsec"), "unit 'parsec' is not the unit of the metric"),
+        ("medians", set_column("samples", 0), "samples '0' is not from 1"),
+        ("medians", set_column("variant", "a\nb"), "is not a text of 1 to 200 printable"),
+        ("medians", set_column("launch", "another"), "which is no launch that passed"),
         ("medians", lambda frame: pl.concat([frame, frame]), "a series has two rows for one la"),
         ("medians", lambda frame: frame.head(3), "not the medians of the samples"),
-        ("medians", set_of("nodes", "node9"), "not the medians of the samples"),
-        ("medians", set_of("samples", 4), "not the medians of the samples"),
+        ("medians", set_column("nodes", "node9"), "not the medians of the samples"),
+        ("medians", set_column("samples", 4), "not the medians of the samples"),
         ("medians", times_of("median", 1.0001), "not the medians of the samples"),
         ("medians", lambda frame: frame.drop("nodes"), "missing columns: nodes"),
     ],
@@ -95,7 +99,7 @@ def times_of(name: str, factor: float) -> Callable[[pl.DataFrame], pl.DataFrame]
 def test_a_forged_table_with_a_matching_manifest_is_one_line(
     forgery: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFrame], complaint: str
 ) -> None:
-    rewritten(forgery, change, table)
+    rewrite_table(forgery, change, table)
     with pytest.raises(UserError, match=complaint) as error:
         data.read_bundle(forgery)
     assert "\n" not in str(error.value)
@@ -125,7 +129,7 @@ def test_a_forged_manifest_is_one_line(forgery: Path, key: str, value: Any) -> N
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("forged") / "run"
-    tree = Tree(path, launches=6, environs=(ENVIRON,), samples=3, sizes=[1, 64])
+    tree = SyntheticTree(path, launches=6, environs=(ENVIRON,), samples=3, sizes=[1, 64])
     tree.extras = {"emulated": {"wan_rtt_ms": 2}}
     return bundle.build(tree.write().path)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import RECORDED, read_tree
+from support.bundles import RECORDED_BUNDLES, read_tree
 
 from roundtrip import studies
 from roundtrip.measure.columns import setting_rows
@@ -104,7 +104,7 @@ def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
 def test_emulated_values_say_so_and_no_values_are_no_table(
     read: data.BundleData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emulated_data = data.read_bundle(RECORDED / "wan")
+    emulated_data = data.read_bundle(RECORDED_BUNDLES / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
     show(monkeypatch, pl.DataFrame(schema=derivation.SPEED_COLUMNS))
     assert headline.study_headline(read, NETPIPE) is None

@@ -10,14 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 from support import years
-from support.browser import CHROMIUM, WHY_SKIPPED, Browser
+from support.browser import CHROMIUM, NO_CHROMIUM_REASON, Browser
 
 from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import split_series
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 
 SHOWN = "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden)"
 OPEN = "document.querySelector('.nights-of.open')"
@@ -25,10 +25,14 @@ OPEN = "document.querySelector('.nights-of.open')"
 
 @pytest.fixture(scope="module")
 def year() -> HistoryPage:
-    full_history = years.make(500, 365)
-    links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
+    full_history = years.make_history(500, 365)
+    links = {
+        years.night_start(n): f"{years.night_start(n)[:10]}/r1/report.html" for n in range(365)
+    }
     return replace(
-        full_history, report_link_by_night=links, night_notes=[(years.night(200), "new switch")]
+        full_history,
+        report_link_by_night=links,
+        night_notes=[(years.night_start(200), "new switch")],
     )
 
 
@@ -282,11 +286,11 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
     running: Browser, tmp_path: Path
 ) -> None:
     """The view says what the rows say: of a kernel on two nodes, and of a node that is new."""
-    full_history = years.make(10, 90)
-    is_new = pl.col("night") >= years.night(73)
+    full_history = years.make_history(10, 90)
+    is_new = pl.col("night") >= years.night_start(73)
     nodes = pl.when(is_new).then(pl.lit("node-000000aa+node-000000cc"))
     rows = [
-        (years.night(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
+        (years.night_start(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
         for night in range(90)
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]

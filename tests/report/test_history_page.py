@@ -34,7 +34,7 @@ STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
 
 @pytest.fixture(scope="module")
 def generated() -> HistoryPage:
-    return years.make(40, 90)
+    return years.make_history(40, 90)
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +114,16 @@ def young(generated: HistoryPage, *nights: str) -> HistoryPage:
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
     generated: HistoryPage,
 ) -> None:
-    page = history.render_page(young(generated, years.night(0)))
+    page = history.render_page(young(generated, years.night_start(0)))
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
     assert page.count("<tr data-key=") == 40
-    second_page = history.render_page(young(generated, years.night(0), years.night(1)))
+    second_page = history.render_page(young(generated, years.night_start(0), years.night_start(1)))
     assert "Last night beside the night before" in second_page and "Distance" in second_page
 
 
 def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: HistoryPage) -> None:
-    single_set = young(generated, years.night(0))
+    single_set = young(generated, years.night_start(0))
     other_rows = single_set.nights.with_columns(
         nodes=pl.lit("elsewhere"), median=3 * pl.col("median")
     )
@@ -147,7 +147,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
     is_one, is_other = (
         pl.all_horizontal(pl.col(name) == value for name, value in one.items()) for one in names
     )
-    is_last = pl.col("night") == years.night(89)
+    is_last = pl.col("night") == years.night_start(89)
     reasons = pl.when(is_other & is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     nights = generated.nights.filter(~(is_one & is_last)).with_columns(left_out=reasons)
     page = history.render_page(replace(generated, nights=nights))
@@ -156,12 +156,14 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
         row = re.search(rf'<tr data-key="{key}".*?</tr>', page, re.S)
         assert row and f'data-label="Last night"><span>{NO_VALUE}</span>' in row[0]
     young_history = young(
-        replace(generated, nights=nights), *(years.night(number) for number in (87, 88, 89))
+        replace(generated, nights=nights), *(years.night_start(number) for number in (87, 88, 89))
     )
     pairs = {pair.judged.series.key: pair for pair in night_pairs(young_history.verdicts)}
     for key in keys:
         pair = pairs[key]
-        before = next(p.median for p in pair.judged.series.points if p.night == years.night(88))
+        before = next(
+            p.median for p in pair.judged.series.points if p.night == years.night_start(88)
+        )
         assert isinstance(pair.night_before_value, Quantity)
         assert pair.night_before_value.value == pytest.approx(shown(before, pair.judged.series))
         assert (pair.last_night_value, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
@@ -170,7 +172,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
 def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
     generated: HistoryPage,
 ) -> None:
-    first_nights = young(generated, years.night(0), years.night(1))
+    first_nights = young(generated, years.night_start(0), years.night_start(1))
     kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
     assert not series_with_figures(kept.verdicts)
     left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
@@ -222,7 +224,7 @@ def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
         tuple(night_series.identity.values()): SeriesHistory(90, reason=HOSTILE)
         for night_series in split_series(nights)
     }
-    notes = [(years.night(3), HOSTILE)]
+    notes = [(years.night_start(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render_page(
         HistoryPage(
@@ -242,11 +244,11 @@ def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
 
 
 def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
-    assert len(history.render_page(years.make(40, 365)).encode()) < 40 * 30_000 + 100_000
+    assert len(history.render_page(years.make_history(40, 365)).encode()) < 40 * 30_000 + 100_000
 
 
 def test_nights_stand_at_even_distances() -> None:
-    verdicts = years.make(2, 20).verdicts
+    verdicts = years.make_history(2, 20).verdicts
     drawing = str(chart.draw_views(verdicts.judged_series[0], verdicts, [])[0])
     frame = re.search(r'data-frame="([^"]+)"', drawing)
     assert frame
@@ -261,7 +263,7 @@ def test_nights_stand_at_even_distances() -> None:
 
 def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -> None:
     linked_history = replace(
-        generated, report_link_by_night={years.night(89): "2026-03-31/r1/report.html"}
+        generated, report_link_by_night={years.night_start(89): "2026-03-31/r1/report.html"}
     )
     page = history.render_page(linked_history)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
@@ -313,7 +315,7 @@ def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
 
 def moved(generated: HistoryPage, nodes: str, since: int) -> HistoryPage:
     """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
-    is_new = pl.col("night") >= years.night(since)
+    is_new = pl.col("night") >= years.night_start(since)
     column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
     return replace(generated, nights=generated.nights.with_columns(nodes=column))
 
@@ -333,14 +335,16 @@ def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
 def test_nights_that_a_series_lacks_keep_their_place(generated: HistoryPage) -> None:
     first = next(split_series(generated.nights))
     mask = pl.all_horizontal(pl.col(name) == value for name, value in first.identity.items())
-    gap = generated.nights.filter(~(mask & pl.col("night").is_in([years.night(4), years.night(5)])))
+    gap = generated.nights.filter(
+        ~(mask & pl.col("night").is_in([years.night_start(4), years.night_start(5)]))
+    )
     records = data(history.render_page(replace(generated, nights=gap)))["series"]
     record = next(record for record in records if record["key"] == first.key)
     assert record["night"] == [0, 4, 6, 84]
 
 
 def test_the_page_names_the_level_and_the_nights_of_the_settings() -> None:
-    generated = years.make(20)
+    generated = years.make_history(20)
     settings = {"confidence_level": 0.9, "sight_nights": 20, "sight_power": 0.8}
     page = history.render_page(
         replace(generated, settings=generated.settings.model_copy(update=settings))

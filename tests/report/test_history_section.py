@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support import years
-from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights
+from support.nights import CAMPAIGN, ENVIRON, NODE_PSEUDONYM, SITE, NightWriter
 
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
@@ -54,7 +54,7 @@ def host(number: int) -> dict[str, Any]:
 
 def judged(folder: Path, count: int, **settings: Any) -> data.BundleData:
     """The newest of `count` nights, read with those before it in its bundle."""
-    writer = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
+    writer = NightWriter(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
     bundle = writer.write(count)[-1] / "bundle"
     ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(folder, CAMPAIGN, SITE))
     return data.read_bundle(bundle)
@@ -102,7 +102,7 @@ def upgraded(night: int) -> Callable[[int], dict[str, Any]]:
 
     def record(number: int) -> dict[str, Any]:
         library, processor = ("6", "9654") if number >= night else ("4", "7763")
-        nodes = [{"host": NODE, "processor": f"EPYC {processor}"}]
+        nodes = [{"host": NODE_PSEUDONYM, "processor": f"EPYC {processor}"}]
         return {"mpi_library": f"Open MPI v4.1.{library}", "nodes": nodes}
 
     return record
@@ -110,7 +110,7 @@ def upgraded(night: int) -> Callable[[int], dict[str, Any]]:
 
 UPGRADES = (
     f"MPI library ({ENVIRON}): Open MPI v4.1.4 → Open MPI v4.1.6",
-    f"processor: EPYC 7763 → EPYC 9654 on {NODE}",
+    f"processor: EPYC 7763 → EPYC 9654 on {NODE_PSEUDONYM}",
 )
 
 
@@ -250,7 +250,7 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
 
 @pytest.mark.nightly
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
-    writer = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
+    writer = NightWriter(tmp_path, series=8, launches=2, samples=2, change=change)
     bundle = writer.write(46)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     start = str(manifest.verify(bundle).data["started"])
@@ -330,7 +330,9 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
     def night(number: int, nodes: list[str]) -> SeriesPoint:
-        return SeriesPoint(years.night(number), "+".join(nodes), 1.0, None, None, "", 8, 0, "")
+        return SeriesPoint(
+            years.night_start(number), "+".join(nodes), 1.0, None, None, "", 8, 0, ""
+        )
 
     all_nodes = [f"n{number:02d}" for number in range(20)]
     points = [
@@ -342,7 +344,7 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
         "node set: 9 nodes in common, and n00 → n10",
         "node set: 0 nodes in common, and n00, n01, n02, n03, 6 more → n10, n11, n12, n13, 6 more",
     ]
-    assert sorted(changes) == [years.night(2), years.night(4)]
+    assert sorted(changes) == [years.night_start(2), years.night_start(4)]
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
@@ -357,11 +359,11 @@ def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
 
 
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
-    calendar = Calendar([years.night(index) for index in range(9)])
-    candidates = {years.night(3)}
-    assert [calendar.nearest(years.night(index), candidates) is not None for index in range(7)] == [
-        *(False, True, True, True, True, True, False)
-    ]
+    calendar = Calendar([years.night_start(index) for index in range(9)])
+    candidates = {years.night_start(3)}
+    assert [
+        calendar.nearest(years.night_start(index), candidates) is not None for index in range(7)
+    ] == [*(False, True, True, True, True, True, False)]
 
 
 def test_two_nights_of_a_day_are_distinct() -> None:
@@ -370,11 +372,11 @@ def test_two_nights_of_a_day_are_distinct() -> None:
 
 
 def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
-    all_series = list(split_series(years.make(40, 3).nights))
+    all_series = list(split_series(years.make_history(40, 3).nights))
     assert len({night_series.key for night_series in all_series}) == 40
-    assert [night_series.key for night_series in split_series(years.make(40, 5).nights)] == [
-        night_series.key for night_series in all_series
-    ]
+    assert [
+        night_series.key for night_series in split_series(years.make_history(40, 5).nights)
+    ] == [night_series.key for night_series in all_series]
     assert all(series_key(night_series.identity) == night_series.key for night_series in all_series)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.browser import CHROMIUM, WHY_SKIPPED, browser
+from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
 from support.bundles import SITE, Publisher
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
@@ -35,8 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a campaign on a site, with a night on each of `PROCESSORS`."""
     folder = tmp_path_factory.mktemp("machines")
 
-    def make_tree(name: str, **settings: Any) -> Tree:
-        return Tree(folder / name, samples=5, **settings).write()
+    def make_tree(name: str, **settings: Any) -> SyntheticTree:
+        return SyntheticTree(folder / name, samples=5, **settings).write()
 
     night = Publisher(make_tree, folder / "reports")
     for number, processor in enumerate(PROCESSORS, 1):
@@ -189,12 +189,12 @@ def test_machines_of_a_metric_stand_together_and_none_is_compared(page: Path) ->
     assert len({what for what, *_ in cells[:6]}) == 1
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 def test_a_heading_sorts_the_rows_and_numbers_inside_their_metric(
     page: Path, tmp_path: Path
 ) -> None:
     column = "[...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[{}]{})"
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.open(page.as_uri())
         press = "document.querySelectorAll('.sortable th button')[{}].click()"
         session.run(press.format(1))

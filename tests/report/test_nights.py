@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import rewritten, set_of
-from support.synthetic import Tree
+from support.bundles import rewrite_table, set_column
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
@@ -28,7 +28,7 @@ def tree_of(folder: Path, start: str) -> Path:
     """A run that started at some time."""
     settings: dict[str, Any] = {"sizes": [1, 64, 1024], "samples": 3, "launches": 2}
     settings |= {"environs": (ENVIRON,), "seed": sum(map(ord, start))}
-    return Tree(folder / start.replace(":", ""), started=start, **settings).write().path
+    return SyntheticTree(folder / start.replace(":", ""), started=start, **settings).write().path
 
 
 def bundle_of(folder: Path, start: str) -> Path:
@@ -158,17 +158,17 @@ def test_a_left_out_revision_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "change", "complaint"),
     [
-        ("nights", set_of("night", "2026-11-21T07:00:00Z"), "did not begin before this one"),
-        ("nights", set_of("night", "yesterday"), "night 'yesterday' is not a time as"),
-        ("nights", set_of("digest", "x"), "digest 'x' is not a sha256"),
-        ("nights", set_of("median", float("nan")), "median 'nan' is not from 0"),
-        ("nights", set_of("left_out", None), "left_out is empty where it cannot be"),
-        ("nights", set_of("lower_is_better", None), "lower_is_better 'None' is not yes or no"),
-        ("nights", set_of("variant", "\x1b[2J"), "is not a text of 1 to 2000 printable"),
+        ("nights", set_column("night", "2026-11-21T07:00:00Z"), "did not begin before this one"),
+        ("nights", set_column("night", "yesterday"), "night 'yesterday' is not a time as"),
+        ("nights", set_column("digest", "x"), "digest 'x' is not a sha256"),
+        ("nights", set_column("median", float("nan")), "median 'nan' is not from 0"),
+        ("nights", set_column("left_out", None), "left_out is empty where it cannot be"),
+        ("nights", set_column("lower_is_better", None), "lower_is_better 'None' is not yes or no"),
+        ("nights", set_column("variant", "\x1b[2J"), "is not a text of 1 to 2000 printable"),
         ("nights", lambda frame: pl.concat([frame, frame]), "a series has two rows for one night"),
         ("nights", lambda frame: frame.drop("foreign"), "missing columns: foreign"),
-        ("provenance", set_of("value", "x" * 5000), "is not a text of up to 2000"),
-        ("provenance", set_of("name", None), "name is empty where it cannot be"),
+        ("provenance", set_column("value", "x" * 5000), "is not a text of up to 2000"),
+        ("provenance", set_column("name", None), "name is empty where it cannot be"),
         ("provenance", lambda frame: frame.with_columns(more=1), "unexpected columns: more"),
     ],
 )
@@ -180,7 +180,7 @@ def test_a_forged_history_is_one_line(
     complaint: str,
 ) -> None:
     forgery = shutil.copytree(later, tmp_path / "bundle")
-    rewritten(forgery, change, f"history/{table}")
+    rewrite_table(forgery, change, f"history/{table}")
     with pytest.raises(UserError, match=complaint) as error:
         data.read_bundle(forgery)
     assert "\n" not in str(error.value) and f"history/{table}.parquet" in str(error.value.file)

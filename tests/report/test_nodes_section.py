@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from stats.nodes.planted import LEAST, SETTINGS, launches
-from support.browser import CHROMIUM, WHY_SKIPPED, browser
-from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
-from support.simulated import unlabelled_rows
+from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
+from support.pairs import CAMPAIGN, NODE_EMULATION, SITE, PairNightWriter, pseudonym
+from support.simulated import find_unlabelled_rows
 
 from roundtrip.history import ledger
 from roundtrip.history.nodes import MeasureName
@@ -40,7 +40,7 @@ GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
 
 
 def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Report:
-    writer = Pairs(folder, **options)
+    writer = PairNightWriter(folder, **options)
     bundle = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
     site_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE)
     ledger.attach(bundle, manifest.verify(bundle), site_ledger)
@@ -177,9 +177,9 @@ def test_every_value_of_emulated_nodes_says_so(
         alone=True,
         switches=4,
         facts={"nodes_not_measured": [GONE]},
-        emulated=EMULATED,
+        emulated=NODE_EMULATION,
     )
-    rows = unlabelled_rows(
+    rows = find_unlabelled_rows(
         renderers.render_html(night_report), renderers.render_markdown(night_report)
     )
     assert [row for row in rows if nodes.TITLE in row] == []
@@ -193,9 +193,9 @@ def test_every_value_of_emulated_nodes_says_so(
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
-    Pairs(tmp_path, slow={3: 100e-6}, emulated=EMULATED).night(0)
+    PairNightWriter(tmp_path, slow={3: 100e-6}, emulated=NODE_EMULATION).night(0)
     night_report = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
-    rows = unlabelled_rows(
+    rows = find_unlabelled_rows(
         renderers.render_html(night_report), renderers.render_markdown(night_report)
     )
     assert [row for row in rows if nodes.TITLE in row] == []
@@ -203,7 +203,7 @@ def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> 
 
 def test_measured_nodes_have_no_label(sick: Report) -> None:
     assert not any("EMULATED" in text for text in answers(sick))
-    rows = unlabelled_rows(renderers.render_html(sick), renderers.render_markdown(sick))
+    rows = find_unlabelled_rows(renderers.render_html(sick), renderers.render_markdown(sick))
     assert any(nodes.TITLE in row for row in rows), "the checker looks at this part"
 
 
@@ -211,11 +211,11 @@ def names(table: Table) -> list[str]:
     return [column.name for column in table.columns]
 
 
-@pytest.mark.skipif(not CHROMIUM, reason=WHY_SKIPPED)
+@pytest.mark.skipif(not CHROMIUM, reason=NO_CHROMIUM_REASON)
 def test_a_reader_walks_the_map_by_keys_and_by_pointer(sick: Report, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text(renderers.render_html(sick))
-    with browser(tmp_path / "profile") as session:
+    with open_browser(tmp_path / "profile") as session:
         session.size(1200)
         session.open(page.as_uri())
         session.run("document.querySelectorAll('details').forEach(it => { it.open = true; })")

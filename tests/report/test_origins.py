@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.bundles import RECORDED
+from support.bundles import RECORDED_BUNDLES
 
 from roundtrip.history import ledger
 from roundtrip.report import publish, renderers, units
@@ -47,7 +47,7 @@ def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) 
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
-    revision = publish.publish(RECORDED / name, tmp_path / "reports")
+    revision = publish.publish(RECORDED_BUNDLES / name, tmp_path / "reports")
     link_keys = links(revision, "report.html")
     assert link_keys
     assert set(link_keys) <= written(revision)
@@ -55,7 +55,7 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
-    report = build_report(read_bundle(RECORDED / "ring"))
+    report = build_report(read_bundle(RECORDED_BUNDLES / "ring"))
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support import bundles
-from support.command import roundtrip
+from support.command import run_roundtrip
 
 from roundtrip import files, paths
 from roundtrip.errors import UserError
@@ -162,7 +162,7 @@ def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
 def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     make_tree: Maker, reports: Path
 ) -> None:
-    done = roundtrip("report", make_tree(launches=6).path, "--output", reports)
+    done = run_roundtrip("report", make_tree(launches=6).path, "--output", reports)
     assert done.returncode == 0, done
     revision = next(reports.glob(f"{SITE}/*/r1"))
     index, page = reports / "index.html", reports / SITE / "history.html"
@@ -177,7 +177,7 @@ def test_what_was_imported_has_its_pages_too(
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(reports))
     logs = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
     options = ["--site", "local", "--higher-is-better", "wid*", "--campaign", "old"]
-    assert roundtrip("import", logs, *options).returncode == 0
+    assert run_roundtrip("import", logs, *options).returncode == 0
     page = reports / "old" / "local" / "history.html"
     assert links(reports / "index.html") == {page}
     assert page.read_text().count("<tr data-key=") > 0
@@ -195,7 +195,7 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
         (reports, ["report", tree.path, "--output", reports]),
         (public, ["publish", reports, "--to", public]),
     ):
-        status, output, errors = roundtrip(*arguments)
+        status, output, errors = run_roundtrip(*arguments)
         assert status == 0, errors
         assert "warning: index and history pages: ZeroDivisionError: a bug" in errors
         assert "index: " not in output

@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import redone
-from support.command import roundtrip
-from support.synthetic import Tree
+from support.bundles import redigest_report
+from support.command import run_roundtrip
+from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.history.importer import Options, bring
@@ -34,7 +34,7 @@ HOST, LATE = "thunderbolt", "2026-11-21T22:00:00Z"
 def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published report in ``reports``, and the run tree ``run`` that it is of."""
     folder = tmp_path_factory.mktemp("master")
-    tree = Tree(folder / "run", launches=2, sizes=[1, 64], samples=2).write()
+    tree = SyntheticTree(folder / "run", launches=2, sizes=[1, 64], samples=2).write()
     publish.publish(bundle.build(tree.path), folder / "reports")
     return folder
 
@@ -50,12 +50,12 @@ def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
     old_facts = json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
     manifest.write_unsigned(revision / "bundle", {**old_facts, **facts})
-    return redone(revision)
+    return redigest_report(revision)
 
 
 def run(*arguments: object) -> tuple[int, list[str], list[str]]:
     """Exit status, and the lines of standard output and of standard error."""
-    done = roundtrip("publish", *arguments)
+    done = run_roundtrip("publish", *arguments)
     return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 
@@ -89,7 +89,9 @@ def test_a_correction_is_not_published_without_what_it_corrects(
 
 
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
-    tree = Tree(tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE).write()
+    tree = SyntheticTree(
+        tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE
+    ).write()
     late_revision = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
     destination = tmp_path / "public"
     assert run(revision, late_revision, "--to", destination)[0] == 0

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import roundtrip
-from support.synthetic import Tree
+from support.command import run_roundtrip
+from support.synthetic import SyntheticTree
 
 from roundtrip.cli import common
 from roundtrip.compare.side import open_sources
@@ -162,7 +162,7 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
 
 
 def test_the_command_line(tree: Any, tmp_path: Path) -> None:
-    status, out, err = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
+    status, out, err = run_roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
     assert status == 0, err
     page = tmp_path / "out" / "synthetic" / "local" / "2026-11-21" / "r1" / "report.html"
     first, last = out.splitlines()
@@ -171,19 +171,19 @@ def test_the_command_line(tree: Any, tmp_path: Path) -> None:
     )
     assert last == f"report: {page}"
     page.write_text("")
-    status, _, err = roundtrip("report", page.parent, "--verify")
+    status, _, err = run_roundtrip("report", page.parent, "--verify")
     assert status == 1
     assert "report.html: differs when rebuilt" in err
 
 
 def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
     revision = publish.publish(bundle.build(tree.path), tmp_path / "reports")
-    status, out, err = roundtrip(
+    status, out, err = run_roundtrip(
         "report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo"
     )
     assert (status, out) == (2, "")
     assert "corrects none: leave --supersedes out" in err
-    status, out, err = roundtrip("report", revision, "--supersedes", "r1", "--reason", " ")
+    status, out, err = run_roundtrip("report", revision, "--supersedes", "r1", "--reason", " ")
     assert (status, out) == (2, "")
     assert "an argument is empty after --reason" in err
 
@@ -197,7 +197,7 @@ def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None
         ("report", tmp_path / "nowhere"),
         ("report", tree.path, "--supersedes", "r1"),
     ):
-        status, out, err = roundtrip(*arguments)
+        status, out, err = run_roundtrip(*arguments)
         assert (status, out) == (2, "")
         assert len(err.splitlines()) == 1
         assert err.startswith("roundtrip: ")
@@ -215,7 +215,7 @@ def test_only_the_store_knows_the_names_of_a_revision(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
     small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
-    tree = Tree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
+    tree = SyntheticTree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
     revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
     names = {path.name for path in revision.iterdir()}
     assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
@@ -251,7 +251,7 @@ NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-u
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("everywhere")
-    tree = Tree(folder / "run", launches=6, environs=("openmpi41-boost181",), samples=5)
+    tree = SyntheticTree(folder / "run", launches=6, environs=("openmpi41-boost181",), samples=5)
     tree.sizes = [1, 64, 1024, 65536, 1 << 20]
     return publish.publish(bundle.build(tree.write().path), folder / "reports")
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import redone
-from support.command import roundtrip
-from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
-from support.synthetic import Tree
+from support.bundles import redigest_report
+from support.command import run_roundtrip
+from support.nights import CAMPAIGN, ENVIRON, SITE, NightWriter
+from support.synthetic import SyntheticTree
 
 from roundtrip import paths
 from roundtrip.errors import UserError
@@ -46,7 +46,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tree(folder: Path, seed: int) -> Path:
     settings: dict[str, Any] = {"launches": 2, "sizes": [1, 64], "samples": 2, "seed": seed}
     settings |= {"environs": (ENVIRON,), "started": f"2026-11-2{seed}T07:00:00Z"}
-    return Tree(folder, **settings).write().path
+    return SyntheticTree(folder, **settings).write().path
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def listed_anew(revision: Path, **changes: Any) -> Path:
     signature_bytes = (bundle_path / manifest.SIGNATURE_FILE).read_bytes()
     manifest.write_unsigned(bundle_path, facts, facts["signer"])
     (bundle_path / manifest.SIGNATURE_FILE).write_bytes(signature_bytes)
-    return redone(revision)
+    return redigest_report(revision)
 
 
 def unsigned(revision: Path, **changes: Any) -> Path:
@@ -78,7 +78,7 @@ def unsigned(revision: Path, **changes: Any) -> Path:
     for name in ("figures", "tables"):
         shutil.rmtree(revision / name)
     publish.write_revision(bundle_path, revision)
-    return redone(revision)
+    return redigest_report(revision)
 
 
 def read(reports: Path) -> ledger.Ledger:
@@ -128,7 +128,7 @@ def test_an_edited_page_whose_digest_was_redone_is_refused(reports: Path, tmp_pa
     page = night(reports, 1) / "report.html"
     page.write_text(page.read_text().replace("</body>", "<script>alert(1)</script></body>"))
     with pytest.raises(UserError, match=r"report\.html \(and 1 more\) differs when rebuilt"):
-        public.copy_to_public(redone(night(reports, 1)), tmp_path / "public")
+        public.copy_to_public(redigest_report(night(reports, 1)), tmp_path / "public")
     assert not list((tmp_path / "public").rglob("report.html"))
 
 
@@ -152,7 +152,7 @@ def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -
 def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
     (night(reports, 2) / "bundle" / manifest.SIGNATURE_FILE).unlink()
     with pytest.raises(UserError, match=r"manifest\.json\.sig: missing"):
-        publish.verify_revision(redone(night(reports, 2)))
+        publish.verify_revision(redigest_report(night(reports, 2)))
     bundle_path = night(reports, 1) / "bundle"
     manifest.write_unsigned(bundle_path, json.loads((bundle_path / "manifest.json").read_text()))
     (bundle_path / manifest.SIGNATURE_FILE).write_text("")
@@ -161,7 +161,7 @@ def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
 
 
 def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
-    Nights(tmp_path, series=10).write(3)
+    NightWriter(tmp_path, series=10).write(3)
     old_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     file = tmp_path / CAMPAIGN / SITE / published.CACHE_FILE
     with zipfile.ZipFile(file) as archive:
@@ -180,7 +180,7 @@ def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:
-    for revision in Nights(tmp_path, series=2).write(2):
+    for revision in NightWriter(tmp_path, series=2).write(2):
         (revision / "report.html").write_text("")
     write_pages(tmp_path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
@@ -312,7 +312,7 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     destination = tmp_path / "public"
     public.copy_to_public(night(reports, 1), destination)
     command = ["publish", night(reports, 2), "--to", destination, "--preview"]
-    status, text, _ = roundtrip(*command)
+    status, text, _ = run_roundtrip(*command)
     assert status == 0, text
     assert re.match(r"\S+: \d+ fields, \d+ new, \d+ with new values\n", text)
     assert "\n  new      manifest.json before digest = " in text
@@ -323,5 +323,5 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"
     page.write_text("")
-    status, _, errors = roundtrip(*command)
+    status, _, errors = run_roundtrip(*command)
     assert status == 1 and "would be refused: " in errors

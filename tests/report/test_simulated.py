@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.bundles import read_tree
-from support.simulated import simulate, unlabelled
+from support.simulated import find_unlabelled, simulate
 
 from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data, labels, publish, renderers
@@ -79,11 +79,11 @@ def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: 
     folder.mkdir()
     publish.write_revision(bundle_path, folder)
     bundle_path.rename(folder / "bundle")
-    assert unlabelled(folder) == []
+    assert find_unlabelled(folder) == []
     page, figure = folder / "report.html", next((folder / "figures").glob("*ratio*.svg"))
     page.write_text(page.read_text().replace("SIMULATED", "").replace("imulated", ""))
     figure.write_text(figure.read_text().replace("SIMULATED", ""))
-    problems = unlabelled(folder)
+    problems = find_unlabelled(folder)
     assert f"figures/{figure.name}" in problems
     assert any(line.startswith("report.html: NetPIPE") for line in problems)
     assert not any(line.startswith("report.md") for line in problems)

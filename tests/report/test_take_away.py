@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.browser import CHROMIUM, WHY_SKIPPED, browser
+from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
 
 from roundtrip.measure import store
 from roundtrip.report import painter, pdf, renderers
@@ -136,11 +136,11 @@ def test_every_link_to_a_file_leads_to_one(revision: Path) -> None:
     assert file_links and set(file_links) <= links
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 def test_every_figure_has_a_description_and_its_values_as_a_table(
     revision: Path, tmp_path: Path
 ) -> None:
-    with browser(tmp_path / "profile") as page:
+    with open_browser(tmp_path / "profile") as page:
         page.open((revision / store.PAGE_FILE).as_uri())
         page.run("document.querySelector('.unfold').click()")
         panels = page.run(
@@ -161,13 +161,13 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
         assert page.faults() == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 def test_a_front_page_is_printed_on_two_sheets_with_all_its_words_and_what_is_open_after_it(
     tmp_path: Path,
 ) -> None:
     samples = sorted((Path(__file__).parents[2] / "samples" / "reports").rglob(store.PAGE_FILE))
     assert len(samples) >= 5
-    with browser(tmp_path / "profile") as page:
+    with open_browser(tmp_path / "profile") as page:
         for sample in samples:
             page.open(sample.as_uri())
             assert max(page.sheets(LETTER), page.sheets(A4)) <= 2, sample

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip.sites.machine import packages_in_sections
 
@@ -37,7 +37,7 @@ class Machine:
     programs: Path
 
     def add(self, name: str, body: str) -> None:
-        script(self.programs / name, body)
+        write_script(self.programs / name, body)
 
     def debian(self, absent: list[str], user: int) -> None:
         """A Debian machine that lacks `absent`; `apt-get install` is logged and installs them."""
@@ -72,8 +72,8 @@ done""",
     def complete_python(self) -> None:
         """A .venv whose stamp matches; `roundtrip` prints its arguments, `pip` logs them."""
         venv = self.root / ".venv"
-        script(venv / "bin" / "roundtrip", 'echo "called: $*"')
-        script(venv / "bin" / "pip", f'echo "$@" >>{self.root}/pip-calls')
+        write_script(venv / "bin" / "roundtrip", 'echo "called: $*"')
+        write_script(venv / "bin" / "pip", f'echo "$@" >>{self.root}/pip-calls')
         (venv / "pyvenv.cfg").write_text(f"command = python3 -m venv {venv}\n")
         parts = ("requirements.lock", "pyproject.toml", ".venv/pyvenv.cfg")
         content = b"".join((self.root / part).read_bytes() for part in parts)
@@ -380,7 +380,7 @@ def commands_of(commands: str, folder: Path, *programs: str) -> list[str]:
     log = folder / "log"
     log.write_text("")
     for name in programs:
-        script(bin_ / name, f'echo "{name} $*" >>{log}')
+        write_script(bin_ / name, f'echo "{name} $*" >>{log}')
     commands = commands.replace("cd /roundtrip", f"cd {folder}")
     environment = {"PATH": str(bin_), "APPTAINER_ROOTFS": "/rootfs"}
     shell = str(shutil.which("sh"))

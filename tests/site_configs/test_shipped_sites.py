@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.software import swap_osu_for_netpipe
+from support.software import replace_osu_by_netpipe
 
 from roundtrip.measure import campaign_file
 from roundtrip.sites import check, data, programming_environments, software
@@ -78,7 +78,9 @@ def test_a_site_loads_without_an_environment(name: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["infiniband", "roce"])
-def test_all_toolchains_of_the_lock_are_offered_where_they_can(name: str, active: Path) -> None:
+def test_all_toolchains_of_the_lock_are_offered_where_they_can(
+    name: str, spack_environment: Path
+) -> None:
     site = Site(name, CHECKOUT)
     assert len(site.toolchains) == 15
     for partition, settings in site.partitions.items():
@@ -96,15 +98,15 @@ def test_odin_documents_the_study_and_runs_nothing() -> None:
     assert site.cases() == []
 
 
-def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
+def test_the_recorded_lock_fits_the_infiniband_site(spack_environment: Path) -> None:
     findings = software.check_lock_file(Site("infiniband", CHECKOUT))
     assert [item.verdict for item in findings] == ["ok"] * 4, findings
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
-def test_golden_scripts(name: str, active: Path) -> None:
-    _install_only(active, {environ for site, _, environ in KEPT if site == name})
+def test_golden_scripts(name: str, spack_environment: Path) -> None:
+    _install_only(spack_environment, {environ for site, _, environ in KEPT if site == name})
     compare_with_golden(name)
 
 
@@ -125,12 +127,12 @@ def test_golden_without_spack(name: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_script_of_a_pair_names_its_nodes(
-    active: Path, monkeypatch: pytest.MonkeyPatch
+    spack_environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two nodes of two switches, where the partition asks for one: they must not wait for it."""
     pairs = {"pair_round": 3, "pair_night_round": 1, "hosts": [["cn01", "cn04"], ["cn02", "cn03"]]}
     monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(pairs))
-    _install_only(active, {"openmpi50-boost186"})
+    _install_only(spack_environment, {"openmpi50-boost186"})
     site = Site("infiniband", CHECKOUT)
     all_cases = site.cases([str(site.checks["NetPIPE"])])
     second_pair = (*ONE_PER_NODE, "pair=1")
@@ -165,8 +167,12 @@ def _compare(text: str, file: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:
-    _install_only(active, {"openmpi41-boost186", "mpich43-boost186", "mvapich40-boost186"})
+def test_a_site_check_renders_a_script_for_each_mpi(
+    spack_environment: Path, tmp_path: Path
+) -> None:
+    _install_only(
+        spack_environment, {"openmpi41-boost186", "mpich43-boost186", "mvapich40-boost186"}
+    )
     findings = check.check_site(Site("spack", CHECKOUT), tmp_path / "scripts")
     finding = next(item for item in findings if item.subject == "job scripts")
     assert finding.verdict == "ok", finding
@@ -177,11 +183,11 @@ def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path
 
 @pytest.mark.nightly
 def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
-    active: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spack_environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On two sites: one has sockets, OSU and NetPIPE's own program, the other has a WAN."""
-    _install_only(active, {"openmpi50-boost186", "mpich43-boost186"})
-    swap_osu_for_netpipe(active, "mpich43-boost186")
+    _install_only(spack_environment, {"openmpi50-boost186", "mpich43-boost186"})
+    replace_osu_by_netpipe(spack_environment, "mpich43-boost186")
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     (tmp_path / "mpich50-boost181").mkdir()
     (tmp_path / "mpich50-boost181" / "toolchain.json").touch()

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.command import answer
-from support.programs import script
+from support.command import parse_answer
+from support.programs import write_script
 from typer.testing import CliRunner
 
 from roundtrip.cli import app, setup
@@ -166,14 +166,14 @@ def test_a_fault_in_spacks_part(
     assert any(message in detail for detail in details), details
 
 
-def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:
+def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, spack_environment: Path) -> None:
     edit_data(checkout, '"--cpu-bind=cores", ', "")
     details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
     assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in details
 
 
 def test_a_site_whose_partitions_say_that_nothing_is_bound_needs_no_binding(
-    checkout: Path, active: Path
+    checkout: Path, spack_environment: Path
 ) -> None:
     edit_data(checkout, '"--cpu-bind=cores", ', "")
     data = checkout / "site-configs/infiniband/site.toml"
@@ -191,13 +191,13 @@ def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
 
 
 def test_a_site_is_compared_with_the_slurm_at_hand(
-    checkout: Path, active: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, spack_environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = Site("infiniband", checkout)
     tools = tmp_path / "tools"
 
     def say(program: str, text: str) -> None:
-        script(tools / program, f"cat <<'TEXT'\n{text}\nTEXT")
+        write_script(tools / program, f"cat <<'TEXT'\n{text}\nTEXT")
 
     def compared() -> list[Finding]:
         return slurm_site.check_site(site, slurm.collect_cluster())
@@ -219,7 +219,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
 
 
 @pytest.mark.nightly
-def test_a_fault_sets_the_exit_status(checkout: Path, active: Path) -> None:
+def test_a_fault_sets_the_exit_status(checkout: Path, spack_environment: Path) -> None:
     run = CliRunner()
     lock_result = run.invoke(app, ["site", "lock"])
     assert lock_result.exit_code == 0
@@ -227,7 +227,7 @@ def test_a_fault_sets_the_exit_status(checkout: Path, active: Path) -> None:
     edit_data(checkout, "max_jobs = 1", "max_jobs = 2")
     check_result = run.invoke(app, ["site", "check", "infiniband", "--json"])
     assert check_result.exit_code == 1
-    findings = answer("site-check", check_result.stdout)["findings"]
+    findings = parse_answer("site-check", check_result.stdout)["findings"]
     faults = [finding["detail"] for finding in findings if finding["verdict"] == "fault"]
     assert any("max_jobs must be 1" in detail for detail in faults)
     refusal = run.invoke(app, ["site", "check", "nowhere"])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip.cli import setup as command
 from roundtrip.errors import UserError
@@ -212,7 +212,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     verdicts: list[str],
 ) -> None:
     """ReFrame's `slurm` would end the session, and say that it passed."""
-    script(tmp_path / "sacct", f"exit {status}")
+    write_script(tmp_path / "sacct", f"exit {status}")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     partition = {"scheduler": scheduler, "environs": [], "extras": {}}
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})

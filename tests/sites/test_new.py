@@ -56,7 +56,7 @@ def cluster(facts: MachineFacts, **changes: Any) -> MachineFacts:
     ids=["infiniband", "roce", "ethernet", "tcp"],
 )
 def test_a_cluster_gets_a_site_that_loads_and_is_sound(
-    checkout: Path, active: Path, facts: MachineFacts, partitions: list[str], device: str
+    checkout: Path, spack_environment: Path, facts: MachineFacts, partitions: list[str], device: str
 ) -> None:
     folder = new.write_site("mine", facts, checkout)
     site = Site("mine", checkout)
@@ -108,7 +108,7 @@ MPIRUN, HYDRA = ["mpirun", "--bind-to", "core"], ["mpiexec", "-bind-to", "core"]
 )
 def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     checkout: Path,
-    active: Path,
+    spack_environment: Path,
     pmi: tuple[str, ...],
     binds: bool | None,
     openmpi: list[str],

@@ -8,7 +8,7 @@ from typing import Any
 
 import archspec.cpu
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip.sites import probe, schedulers
 from roundtrip.sites.machine import read_host
@@ -126,7 +126,7 @@ def test_a_library_without_headers_is_not_one_to_build_with(
 ) -> None:
     prefix = tmp_path / "opt"
     for program in ("sinfo", "ucx_info"):
-        script(prefix / "bin" / program, "")
+        write_script(prefix / "bin" / program, "")
     monkeypatch.setenv("PATH", f"{prefix}/bin")
     header, library = prefix / "include/ucp/api/ucp.h", prefix / "lib/x86_64-linux-gnu/libucp.so"
     header.parent.mkdir(parents=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
-from support.software import LOCK, swap_osu_for_netpipe
+from support.software import LOCK_FILE, replace_osu_by_netpipe
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, render, software
@@ -36,7 +36,7 @@ NAMES = {
 
 
 def test_each_root_of_the_workloads_is_one_toolchain() -> None:
-    lock = locks.read_lock(LOCK)
+    lock = locks.read_lock(LOCK_FILE)
     all_toolchains = toolchains_in_lock(lock)
     assert {item.name for item in all_toolchains} == NAMES
     assert len({item.root.hash for item in all_toolchains}) == len(NAMES)
@@ -46,7 +46,7 @@ def test_each_root_of_the_workloads_is_one_toolchain() -> None:
 
 
 def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> None:
-    content = json.loads(LOCK.read_text())
+    content = json.loads(LOCK_FILE.read_text())
     first = content["roots"][0]
     content["concrete_specs"]["twin000"] = content["concrete_specs"][first["hash"]]
     content["roots"].append({"spec": "roundtrip-workloads@main ^elsewhere", "hash": "twin000"})
@@ -57,8 +57,8 @@ def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> N
 
 
 def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
-    lock = locks.read_lock(LOCK)
-    view = LOCK.parent / ".spack-view"
+    lock = locks.read_lock(LOCK_FILE)
+    view = LOCK_FILE.parent / ".spack-view"
     item = next(item for item in toolchains_in_lock(lock) if item.name == "openmpi50-boost186")
     assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
     workloads = f"roundtrip-workloads-main-{item.root.hash[:7]}"
@@ -67,18 +67,18 @@ def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
     assert prefix_of_spec(slurm, lock) == "/usr"
 
 
-def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None:
+def test_environments_carry_their_spec_and_how_ranks_start(spack_environment: Path) -> None:
     environs = {item["name"]: item for item in spack_environments("infiniband", LAUNCH)}
     assert set(environs) == NAMES
     item = environs["mvapich2-23-boost181"]
     assert item["extras"]["launcher_options"] == ["--mpi=pmi2"]
     assert item["extras"]["toolchain"] == "MVAPICH2 2.3.7-1, Boost 1.81.0"
     assert item["target_systems"] == ["infiniband"]
-    view = rf"{active}/\.spack-view"
+    view = rf"{spack_environment}/\.spack-view"
     assert re.fullmatch(rf"{view}/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"])
     assert (
         check_one_spec_per_environment(
-            locks.read_lock(active / "spack.lock"), list(environs.values())
+            locks.read_lock(spack_environment / "spack.lock"), list(environs.values())
         )[0].verdict
         == "ok"
     )
@@ -98,9 +98,9 @@ def use_pvm(lock: Path, pvm_count: int) -> None:
     ("count", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
 )
 def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
-    active: Path, count: int, features: list[str]
+    spack_environment: Path, count: int, features: list[str]
 ) -> None:
-    use_pvm(active / "spack.lock", count)
+    use_pvm(spack_environment / "spack.lock", count)
     assert spack_pvm_features() == features
     (system,) = render.reframe_configuration(CHECKOUT / "site-configs" / "infiniband")["systems"]
     for partition in system["partitions"]:
@@ -112,8 +112,8 @@ def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPat
     assert spack_pvm_features() == []
 
 
-def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
-    lock = locks.read_lock(active / "spack.lock")
+def test_each_has_the_hashes_of_what_spack_built_for_it(spack_environment: Path) -> None:
+    lock = locks.read_lock(spack_environment / "spack.lock")
     specs = {
         item["name"]: item["extras"]["specs"] for item in spack_environments("infiniband", LAUNCH)
     }
@@ -125,8 +125,8 @@ def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
         }
 
 
-def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:
-    lock = locks.read_lock(active / "spack.lock")
+def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(spack_environment: Path) -> None:
+    lock = locks.read_lock(spack_environment / "spack.lock")
     suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains_in_lock(lock)}
     shutil.rmtree(prefix_of_spec(suites["mpich43-boost186"], lock))
     environs = {item["name"]: item for item in spack_environments("infiniband", LAUNCH)}
@@ -141,8 +141,10 @@ def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path)
     assert remedies["mpich43-boost174"] == "it knows no Boost, mpich43-boost186 is enough"
 
 
-def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Path) -> None:
-    place = swap_osu_for_netpipe(active, "mpich43-boost186")
+def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(
+    spack_environment: Path,
+) -> None:
+    place = replace_osu_by_netpipe(spack_environment, "mpich43-boost186")
     environs = spack_environments("infiniband", LAUNCH)
     offers = [item for item in environs if "netpipe-reference" in item["features"]]
     assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]
@@ -150,24 +152,24 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
     assert any(item["netpipe-reference"].startswith("spack install netpipe ^") for item in lacks)
 
 
-def test_what_is_not_installed_is_no_offer(active: Path) -> None:
+def test_what_is_not_installed_is_no_offer(spack_environment: Path) -> None:
     environs = spack_environments("infiniband", LAUNCH)
     assert set(installed_environment_names(environs)) == NAMES
     names = installed_environment_names(environs, excluded_mpis=["mvapich2"])
     assert not any("mvapich2" in name for name in names)
-    lock = locks.read_lock(active / "spack.lock")
+    lock = locks.read_lock(spack_environment / "spack.lock")
     toolchain = next(item for item in toolchains_in_lock(lock) if item.name == "mpich43-boost186")
     shutil.rmtree(prefix_of_spec(toolchain.root, lock))
     assert NAMES - set(installed_environment_names(environs)) == {"mpich43-boost186"}
 
 
-def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
+def test_an_mpi_that_the_site_cannot_start_is_an_error(spack_environment: Path) -> None:
     with pytest.raises(UserError, match=r"does not say how mpich@4\.3\.2 starts ranks"):
         spack_environments("x", {name: start for name, start in LAUNCH.items() if name != "mpich"})
 
 
-def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
-    lock = locks.read_lock(active / "spack.lock")
+def test_the_one_to_one_check_names_the_odd_environment(spack_environment: Path) -> None:
+    lock = locks.read_lock(spack_environment / "spack.lock")
     environs = spack_environments("infiniband", LAUNCH)
     environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
     environs[2]["extras"]["spec"] = "f00dfeed"
@@ -184,13 +186,13 @@ def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
 
 
 def test_nothing_to_run_with_is_said_where_reframe_would_pass(
-    active: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    spack_environment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spack_environments("infiniband", LAUNCH)
     assert capsys.readouterr().err == ""
-    shutil.rmtree(active / ".spack-view")
+    shutil.rmtree(spack_environment / ".spack-view")
     spack_environments("infiniband", LAUNCH)
-    lock = active / "spack.lock"
+    lock = spack_environment / "spack.lock"
     reason = f"no toolchain of {lock} is installed: `spack install`"
     assert capsys.readouterr().err == f"site 'infiniband' can run no check: {reason}\n"
     monkeypatch.delenv("SPACK_ENV")
@@ -218,9 +220,9 @@ def test_a_run_without_toolchains_is_refused_however_it_is_asked_for(
 
 
 @pytest.fixture
-def twice(active: Path) -> locks.SpackLock:
+def twice(spack_environment: Path) -> locks.SpackLock:
     """The recorded lock file with a second MPICH 4.3.2, over libfabric and patched, and GCC."""
-    file = active / "spack.lock"
+    file = spack_environment / "spack.lock"
     content: dict[str, Any] = json.loads(file.read_text())
     specs = content["concrete_specs"]
     (mpich_hash,) = (key for key, spec in specs.items() if spec["name"] == "mpich")

@@ -14,25 +14,29 @@ from hypothesis import strategies as st
 from roundtrip.sites import programs
 
 
-def test_the_mpi_library_is_found_with_links_resolved(linked: Path) -> None:
-    assert programs.find_linked_mpi(linked) == linked.parent / "lib" / "libmpi.so.40.1"
-    assert "libc.so.6" in programs.linked_libraries(linked)
+def test_the_mpi_library_is_found_with_links_resolved(linked_program: Path) -> None:
+    assert (
+        programs.find_linked_mpi(linked_program) == linked_program.parent / "lib" / "libmpi.so.40.1"
+    )
+    assert "libc.so.6" in programs.linked_libraries(linked_program)
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "LD_PRELOAD"])
 def test_variables_of_the_user_do_not_count(
-    linked: Path, tmp_path: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+    linked_program: Path, tmp_path: Path, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library_copy = tmp_path / "copy" / "libmpi.so.40"
     library_copy.parent.mkdir()
     shutil.copy(tmp_path / "lib" / "libmpi.so.40.1", library_copy)
     value = str(library_copy.parent if variable == "LD_LIBRARY_PATH" else library_copy)
     process = subprocess.run(
-        ["ldd", linked], env={**os.environ, variable: value}, capture_output=True, text=True
+        ["ldd", linked_program], env={**os.environ, variable: value}, capture_output=True, text=True
     )
     assert str(library_copy) in process.stdout, "the loader itself takes the copy"
     monkeypatch.setenv(variable, value)
-    assert programs.find_linked_mpi(linked) == linked.parent / "lib" / "libmpi.so.40.1"
+    assert (
+        programs.find_linked_mpi(linked_program) == linked_program.parent / "lib" / "libmpi.so.40.1"
+    )
 
 
 def test_what_is_no_dynamic_program_links_nothing(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs import script
-from support.software import LOCK
+from support.programs import write_script
+from support.software import LOCK_FILE
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
@@ -28,7 +28,7 @@ Change = Callable[[dict[str, Any]], None]
 
 def changed(tmp_path: Path, change: Change) -> SpackLock:
     """The recorded lock file with `change` made to its JSON."""
-    content = json.loads(LOCK.read_text())
+    content = json.loads(LOCK_FILE.read_text())
     change(content)
     file = tmp_path / "spack.lock"
     file.write_text(json.dumps(content))
@@ -56,7 +56,7 @@ def drift(content: dict[str, Any]) -> None:
 
 
 def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
-    lock = locks.read_lock(LOCK)
+    lock = locks.read_lock(LOCK_FILE)
     labels = {spec.name_version for spec in lock.mpi_by_hash.values()}
     openmpis = {"openmpi@4.1.8", "openmpi@5.0.8"}
     assert labels == {"mpich@4.3.2", "mvapich2@2.3.7-1", "mvapich@4.0", *openmpis}
@@ -67,7 +67,7 @@ def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
 
 
 def test_every_fabric_is_the_required_one() -> None:
-    lock = locks.read_lock(LOCK)
+    lock = locks.read_lock(LOCK_FILE)
     parameters = {spec.name: spec.parameters for spec in lock.mpi_by_hash.values()}
     for spec in lock.mpi_by_hash.values():
         if spec.name == "openmpi":
@@ -136,11 +136,11 @@ def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
 
 
 def test_the_recorded_lock_is_that_matrix() -> None:
-    assert software.describe_root_mismatches(locks.read_lock(LOCK), wanted()) == []
+    assert software.describe_root_mismatches(locks.read_lock(LOCK_FILE), wanted()) == []
 
 
 def test_a_root_too_few_or_too_many_is_named() -> None:
-    lock = locks.read_lock(LOCK)
+    lock = locks.read_lock(LOCK_FILE)
     short_lock = replace(lock, roots=lock.roots[1:])
     assert software.describe_root_mismatches(short_lock, wanted()) == [
         "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)
@@ -174,7 +174,7 @@ def test_a_name_the_site_does_not_define_is_an_error() -> None:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No Spack and no active environment; a folder in PATH to put one into."""
+    """No Spack and no spack_environment environment; a folder in PATH to put one into."""
     tools = tmp_path / "tools"
     tools.mkdir()
     python = Path(sys.executable).parent
@@ -195,14 +195,14 @@ def refusal(site: str = "infiniband") -> str:
     [
         (None, "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed"),
         ("0.23.1", "is Spack 0.23.1: 1.1 or newer is needed"),
-        ("1.1.0", "needs an active Spack environment: run `spack env activate .`"),
+        ("1.1.0", "needs an spack_environment Spack environment: run `spack env activate .`"),
     ],
 )
 def test_what_lacks_before_a_launch(
     bare: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, message: str
 ) -> None:
     if version:
-        script(bare / "bin" / "spack", f"echo {version}")
+        write_script(bare / "bin" / "spack", f"echo {version}")
         monkeypatch.setenv("SPACK_ROOT", str(bare))
     assert message in refusal()
 
@@ -214,23 +214,23 @@ def test_an_environment_that_is_not_concretized(
     assert f"{tmp_path} is not concretized: run `spack concretize`" in refusal()
 
 
-def test_an_environment_that_is_not_installed(active: Path) -> None:
-    for folder in (active / ".spack-view").iterdir():
+def test_an_environment_that_is_not_installed(spack_environment: Path) -> None:
+    for folder in (spack_environment / ".spack-view").iterdir():
         shutil.rmtree(folder)
     assert "none of its toolchains is installed: run `spack install`" in refusal()
 
 
-def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
+def test_a_lock_file_of_another_site_or_spack_yaml(spack_environment: Path) -> None:
     message = refusal("spack")
     assert "does not match spack.yaml on site 'spack': " in message
     assert "`. site-configs/activate spack`, then `spack concretize -f`" in message
-    lock = active / "spack.lock"
+    lock = spack_environment / "spack.lock"
     content = json.loads(lock.read_text())
     lock.write_text(json.dumps({**content, "roots": content["roots"][1:]}))
     assert "not in the lock file: roundtrip-workloads @main" in refusal()
 
 
-def test_all_installed_is_ready(active: Path) -> None:
+def test_all_installed_is_ready(spack_environment: Path) -> None:
     software.require_ready_site(Site("infiniband", CHECKOUT))
 
 
@@ -244,7 +244,9 @@ def test_nothing_is_launched(bare: Path) -> None:
     assert os.environ.get("SPACK_ENV") is None
 
 
-def test_site_lock_refuses_a_stale_one(active: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_lock_refuses_a_stale_one(
+    spack_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ROUNDTRIP_SITE", "spack")
     result = CliRunner().invoke(app, ["site", "lock"])
     assert isinstance(result.exception, UserError)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.programs import copy_tracked, git
+from support.programs import copy_tracked, run_git
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites.software import SpackCommand, check_spack_schema
@@ -154,9 +154,9 @@ def test_spack_installs_the_command_from_the_checkout_of_its_recipe(
     real: SpackCommand, tmp_path: Path
 ) -> None:
     copy_tracked(tmp_path / "source")
-    git(tmp_path / "source", "init", "--quiet", "--initial-branch=main")
-    git(tmp_path / "source", "add", "--all", "--force")
-    git(tmp_path / "source", "commit", "--quiet", "--message=x")
+    run_git(tmp_path / "source", "init", "--quiet", "--initial-branch=main")
+    run_git(tmp_path / "source", "add", "--all", "--force")
+    run_git(tmp_path / "source", "commit", "--quiet", "--message=x")
     places = {name: tmp_path / name for name in ("source", "view", "root")}
     version = ".".join(map(str, sys.version_info[:3]))
     text = INSTALLED.format(**places, version=version, prefix=sys.base_prefix)

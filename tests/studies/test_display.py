@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 import pytest
-from support.measured import METRIC, STUDY, Measured, bundle
+from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle
 
 from roundtrip.measure import analysis
 from roundtrip.report import units
@@ -30,8 +30,8 @@ from roundtrip.studies.study import BLUE, ORANGE, Arm, palette
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
 
 
-def drawings(*cases: Measured) -> list[Drawing]:
-    panels = CasePanels(bundle(cases), STUDY, METRIC)
+def drawings(*cases: MeasuredCase) -> list[Drawing]:
+    panels = CasePanels(measured_bundle(cases), STUDY, METRIC)
     frame = curve_rows(panels.intervals, 1e6)
     return [
         panel_drawing(f"barrier-{number}", panel, panels.panel_rows(frame, panel), ARMS)
@@ -40,7 +40,10 @@ def drawings(*cases: Measured) -> list[Drawing]:
 
 
 def test_dots_have_a_bar_where_there_is_an_interval() -> None:
-    cases = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
+    cases = (
+        MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}),
+        MeasuredCase("Barrier@b", {"mpi": 5}, 3),
+    )
     fig_a, fig_b = dot_figures(drawings(*cases), "Time of a barrier", "Time", Unit.US)
     assert fig_a.alt_text == "Time of a barrier: Open MPI, 2 ranks in one node"
     svg = drawing_of(fig_a)
@@ -66,8 +69,8 @@ def test_small_ratios_are_also_said_as_times() -> None:
 
 
 def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:
-    slow_case = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
-    fast_case = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
+    slow_case = MeasuredCase("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
+    fast_case = MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
     fast_svg, slow_svg = map(
         drawing_of,
         curve_figures_over_size(drawings(fast_case, slow_case), "Over size", "Time", Unit.US),
@@ -87,8 +90,8 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
 
 def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_panel() -> None:
     case_a, case_b = (
-        Measured("Barrier@a", {"mpi": 10, "ring": 10}),
-        Measured("Barrier@b", {"ring": 9}),
+        MeasuredCase("Barrier@a", {"mpi": 10, "ring": 10}),
+        MeasuredCase("Barrier@b", {"ring": 9}),
     )
     shapes = [
         {curve.name: curve.point_shape for curve in panel.curves}
@@ -100,7 +103,7 @@ def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_pane
 
 def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
     (figure,) = dot_figures(
-        drawings(Measured("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time", Unit.US
+        drawings(MeasuredCase("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time", Unit.US
     )
     svg = drawing_of(figure)
     assert "window" not in svg and ">2\u202f000<" not in svg
@@ -108,12 +111,12 @@ def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
 
 
 def test_one_size_alone_has_an_axis_around_it() -> None:
-    axis = size_scale(drawings(Measured("Barrier@a", {"mpi": 10}, sizes=(8,))))
+    axis = size_scale(drawings(MeasuredCase("Barrier@a", {"mpi": 10}, sizes=(8,))))
     assert (axis.low, axis.high, axis.relative_position(8)) == (4.0, 16.0, pytest.approx(0.5))
 
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
-    case = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
+    case = MeasuredCase("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
     (figure,) = curve_figures_over_size(
         drawings(case), "Time over size", "Time", Unit.US, (10.0, 1000.0)
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
+from support.measured import METRIC, STUDY, MeasuredCase, launch_samples, measured_bundle
 
 from roundtrip.measure import samples
 from roundtrip.model import Sizes, Table
@@ -84,7 +84,9 @@ def test_figures_are_named_by_arm_size_and_unit() -> None:
 
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
-    data = bundle([Measured("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))])
+    data = measured_bundle(
+        [MeasuredCase("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))]
+    )
     speeds = derivation.speeds(OverSize(), data.samples, SIZES)
     assert dict(speeds.schema) == SPEED_COLUMNS
     assert speeds.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
@@ -108,7 +110,7 @@ def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
 def test_it_claims_in_the_report_what_it_plans(
     study: Study, sizes: tuple[int, ...], values: str
 ) -> None:
-    data = bundle([Measured("C", {"put": 10, "send": 40}, sizes=sizes)])
+    data = measured_bundle([MeasuredCase("C", {"put": 10, "send": 40}, sizes=sizes)])
     thresholds = {Thresholds: Thresholds(compared_sizes=SIZES)}
     data = replace(data, analysis=replace(data.analysis, study_tables=thresholds))
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
@@ -129,7 +131,7 @@ def test_it_claims_in_the_report_what_it_plans(
 
 
 def test_a_rate_is_better_where_it_is_higher() -> None:
-    data = bundle([Measured("C", {"put": 40, "send": 10})])
+    data = measured_bundle([MeasuredCase("C", {"put": 40, "send": 10})])
     rates = data.samples.with_columns(metric=pl.lit("bandwidth"), unit=pl.lit("MB/s"))
     data, study = replace(data, samples=rates), Rates()
     ((ratios),) = shown(study, data)[0].values()
@@ -139,7 +141,7 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
-    claims, part = shown(Declared(), bundle([Measured("C", {"put": 10})]))
+    claims, part = shown(Declared(), measured_bundle([MeasuredCase("C", {"put": 10})]))
     assert claims == {}
     assert [answer.status_colour for answer in part.panel_answers] == ["warn"]
     assert "was not compared with Send" in str(part.answers[0].text[0])
@@ -169,11 +171,11 @@ def two_metrics(first: BundleData) -> BundleData:
     return replace(first, samples=pl.concat([first.samples, rates, peaks]))
 
 
-MEASURED = Measured("C", {"put": 10, "send": 40})
+MEASURED = MeasuredCase("C", {"put": 10, "send": 40})
 
 
 def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> None:
-    data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
+    data, study = two_metrics(measured_bundle([MEASURED])), TwoMetrics()
     launch = data.samples.filter(pl.col("launch") == pl.col("launch").min()).collect()
     figures = derivation.perf_variables(study, launch.select(*samples.CSV_SCHEMA))
     assert figures == {
@@ -192,7 +194,7 @@ def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> N
 
 
 def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None:
-    data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
+    data, study = two_metrics(measured_bundle([MEASURED])), TwoMetrics()
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
     plans = study.primary_claims([case], (0,))
     assert [plan.description for plan in plans] == ["put over send", "bandwidth of put"]
@@ -223,7 +225,7 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
 
 
 def test_a_metric_that_no_launch_has_takes_nothing_away() -> None:
-    data = bundle([MEASURED])
+    data = measured_bundle([MEASURED])
     (claims, part), (first_claims, first) = shown(TwoMetrics(), data), shown(Declared(), data)
     assert len(claims) == len(first_claims) == 1
     for name in ("answer_gallery", "summary_tables", "panel_answers"):
@@ -242,7 +244,7 @@ class Counted(TwoMetrics):
 
 
 def test_a_number_without_a_unit_is_shown_without_one() -> None:
-    data = bundle([MEASURED])
+    data = measured_bundle([MEASURED])
     counts = data.samples.with_columns(metric=pl.lit("messages"), unit=pl.lit("1"), value=7.0)
     data = replace(data, samples=pl.concat([data.samples, counts]))
     _, part = shown(Counted(), data)

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.measured import Measured, bundle
-from support.programs import git, needs, variables
+from support.measured import MeasuredCase, measured_bundle
+from support.programs import command_environment, run_git, skip_without_toolchains
 from typer.testing import CliRunner
 
 from roundtrip import studies
@@ -37,13 +37,13 @@ TOOLCHAIN = "openmpi41-boost181"
 def clone(tmp_path: Path) -> Path:
     """This checkout as it stands, with all of it committed."""
     place = tmp_path / "clone"
-    listing = git(CHECKOUT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    listing = run_git(CHECKOUT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     for name in filter(None, listing.split("\0")):
         if (CHECKOUT / name).is_file():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(CHECKOUT / name, place / name)
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
-        git(place, *command)
+        run_git(place, *command)
     return place
 
 
@@ -111,7 +111,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[st
 def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, Any]) -> None:
     assert set(written) == {"__init__"}
     study: Study = written["__init__"].STUDY
-    data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
+    data = measured_bundle([MeasuredCase("Barrier@a", {"barrier": 10, "allreduce": 20})])
     section = find_section(study, data)
     assert section is not None
     claims = section.ratios_by_claim()
@@ -127,7 +127,9 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
 
 def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, Any]) -> None:
     study: Study = written["__init__"].STUDY
-    data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20}, launches=3)])
+    data = measured_bundle(
+        [MeasuredCase("Barrier@a", {"barrier": 10, "allreduce": 20}, launches=3)]
+    )
     speeds = derivation.speeds(study, data.samples, data.analysis.compared_sizes(study))
     assert dict(speeds.schema) == SPEED_COLUMNS
     assert speeds.filter(pl.col("variant") == "barrier")["value"].to_list() == pytest.approx(
@@ -150,10 +152,10 @@ def commands() -> list[str]:
 
 
 @pytest.mark.nightly
-@needs(TOOLCHAIN)
+@skip_without_toolchains(TOOLCHAIN)
 def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
     """Its commands, as they stand: from nothing to a report with a section of the new study."""
-    environment = variables(tmp_path, PYTHONPATH=str(clone / "src"))
+    environment = command_environment(tmp_path, PYTHONPATH=str(clone / "src"))
     output = {}
     for command in commands():
         process = subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from support.measured import METRIC, STUDY, Measured, bundle
+from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle
 
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import Table
@@ -18,16 +18,16 @@ WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
 
 
-def panels_of(*cases: Measured) -> CasePanels:
-    return CasePanels(bundle(cases), STUDY, METRIC)
+def panels_of(*cases: MeasuredCase) -> CasePanels:
+    return CasePanels(measured_bundle(cases), STUDY, METRIC)
 
 
-def table_of(*cases: Measured) -> Table:
+def table_of(*cases: MeasuredCase) -> Table:
     return display.interval_table(panels_of(*cases), "Time in µs.", ARMS, Unit.US)
 
 
 def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
-    panels = panels_of(Measured("Barrier@a", {"mpi": 10}))
+    panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10}))
     (panel,) = panels.panels
     assert panel.title == "Open MPI, 2 ranks in one node"
     assert panel.launch_count_text == "8 launches"
@@ -39,14 +39,17 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
-    failed_case = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
-    panels = panels_of(Measured("Barrier@a", {"mpi": 10}), failed_case)
+    failed_case = MeasuredCase("Barrier@b", {"mpi": 10}, row={"status": "failed"})
+    panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10}), failed_case)
     assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
-    cases = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
-    simulated_case = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
+    cases = [
+        MeasuredCase("Barrier@a", {"mpi": 10}, row=WAN),
+        MeasuredCase("Barrier@b", {"mpi": 10}),
+    ]
+    simulated_case = MeasuredCase("Barrier@c", {"mpi": 10}, row={"simulated": True})
     panels = panels_of(*cases, simulated_case)
     assert [panel.title for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
@@ -57,9 +60,9 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
 
 def test_panels_of_one_name_are_named_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
-    tree_case = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
-    ib_case = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
-    panels = panels_of(Measured("Barrier@a", {"mpi": 10}), tree_case, ib_case)
+    tree_case = MeasuredCase("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
+    ib_case = MeasuredCase("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
+    panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10}), tree_case, ib_case)
     assert {panel.key[0]: panel.distinguishing_clauses for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
         "Barrier@b": ("algorithm tree", "on local:smp"),
@@ -68,7 +71,7 @@ def test_panels_of_one_name_are_named_by_what_differs() -> None:
 
 
 def test_a_ratio_is_formed_within_a_launch() -> None:
-    panels = panels_of(Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8)))
+    panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8)))
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
     size_ratios = ratios_by_size(
@@ -97,8 +100,8 @@ def test_a_ratio_of_two_metrics_is_refused() -> None:
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
-    case = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
-    table = table_of(Measured("Barrier@a", {"mpi": 10, "ring": 20}), case)
+    case = MeasuredCase("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
+    table = table_of(MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}), case)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
     assert [[printable(cell.text) for cell in row] for row in table.rows] == [
@@ -110,13 +113,13 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 
 def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
     emulation = setting_rows({"nodes": 2})
-    table = table_of(Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulation}))
+    table = table_of(MeasuredCase("Barrier@a", {"mpi": 10}, row={"emulation": emulation}))
     (quantity,) = table.rows[0][1].quantities
     assert (quantity.label, quantity.better_direction) == ("EMULATED NODES", "lower")
 
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
-    table = table_of(Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024)))
+    table = table_of(MeasuredCase("Barrier@a", {"ring": 20}, sizes=(1, 1024)))
     names = [printable(column.name) for column in table.columns[1:]]
     assert names == ["Arm", "1 B", "1 KiB", "Launches"]
     (row,) = table.rows

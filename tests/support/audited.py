@@ -29,59 +29,67 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import AuditedLatency, AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Study
 
-LEVELS = analysis.default().statistics
-TIME = Summary("time", ValueKind.COST, "the samples of a launch", MEDIAN)
-RATIOS = [1.3 + 0.01 * k for k in range(9)]
-MEDIANS = [(1.8 + 0.05 * number) * 1e-6 for number in range(9)]
+STATISTICS = analysis.default().statistics
+TIME_SUMMARY = Summary("time", ValueKind.COST, "the samples of a launch", MEDIAN)
+CLAIM_RATIOS = [1.3 + 0.01 * k for k in range(9)]
+LAUNCH_MEDIANS_S = [(1.8 + 0.05 * number) * 1e-6 for number in range(9)]
 #: One series, of nine launches.
-SERIES = {
+SERIES_NAMES = {
     **{"case_id": "one", "study": "thing", "case": "c", "variant": "ring", "size_bytes": 4},
     **{"phase": "measure", "metric": "time", "unit": "s"},
 }
-ORIGINS = SeriesMedians(pl.DataFrame([{**SERIES, "median": median} for median in MEDIANS]))
-(KEY,) = ORIGINS.keys
-LEVEL = ConfidenceLevel(LEVELS.confidence_level)
+SERIES_MEDIANS = SeriesMedians(
+    pl.DataFrame([{**SERIES_NAMES, "median": median} for median in LAUNCH_MEDIANS_S])
+)
+(KEY,) = SERIES_MEDIANS.keys
+CONFIDENCE = ConfidenceLevel(STATISTICS.confidence_level)
 
 
-def time(value: float, **more: Any) -> Cell:
+def time_cell(value: float, **more: Any) -> Cell:
     """A time in µs."""
     return Cell(Quantity(value=value, unit=Unit.US, **more))
 
 
-def measured(**changes: Any) -> Cell:
+def measured_cell(**changes: Any) -> Cell:
     """What the launches of the series measured."""
-    interval = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
+    interval = median_interval([median * 1e6 for median in LAUNCH_MEDIANS_S], CONFIDENCE)
     return Cell(replace(Quantity.from_interval(interval, Unit.US, series_key=KEY), **changes))
 
 
-def ratio(base: str = "", **changes: Any) -> Cell:
+def ratio_cell(base: str = "", **changes: Any) -> Cell:
     """The ratio of the first claim."""
-    quantity = Quantity.from_claim(judged()[Claim(1)].interval, base)
+    quantity = Quantity.from_claim(judged_claims()[Claim(1)].interval, base)
     return Cell(replace(quantity, **changes))
 
 
-def table(*cells: Cell, **changes: Any) -> Table:
+def sound_table(*cells: Cell, **changes: Any) -> Table:
     """A row of these cells, by default a sound one."""
-    row = cells or (measured(), time(1.0), time(3.0, percentile=99), ratio(), Cell(count(9)))
+    row = cells or (
+        measured_cell(),
+        time_cell(1.0),
+        time_cell(3.0, percentile=99),
+        ratio_cell(),
+        Cell(count(9)),
+    )
     defaults: dict[str, Any] = {
-        "rich_caption": ("Times in µs, with ", LEVEL, " intervals."),
-        "columns": (Column("Arm"), *COLUMNS[: len(row)]),
+        "rich_caption": ("Times in µs, with ", CONFIDENCE, " intervals."),
+        "columns": (Column("Arm"), *TABLE_COLUMNS[: len(row)]),
         "rows": ((Cell("MPI"), *row),),
         "caption_units": (Unit.US,),
     }
     return Table(**{**defaults, **changes})
 
 
-COLUMNS = (
+TABLE_COLUMNS = (
     Column("Ring", "right"),
     Column("Tree", "right", Unit.US),
     Column("p99", "right", Unit.US),
     Column("Ring / tree", "right", base_name="Tree"),
     Column("Launches", "right"),
 )
-FACTS = AuditFacts(
-    summaries=(TIME,),
-    ratios=(AuditedRatio("ring over tree", TIME, PairingScope.LAUNCH, MEDIAN),),
+AUDIT_FACTS = AuditFacts(
+    summaries=(TIME_SUMMARY,),
+    ratios=(AuditedRatio("ring over tree", TIME_SUMMARY, PairingScope.LAUNCH, MEDIAN),),
     latencies=(AuditedLatency("time", {"phase": "measure"}),),
     clock="rank 0 reads its own clock",
     synchronisation="a barrier before each sample",
@@ -89,7 +97,7 @@ FACTS = AuditFacts(
     cache="warm",
     build_columns=("mpi_library", "compiler"),
 )
-CLOCK = {"clock_resolution_s": 1e-9, "clock_overhead_s": 1e-9}
+CLOCK_COLUMNS = {"clock_resolution_s": 1e-9, "clock_overhead_s": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,19 @@ class Claim:
     study: str = "thing"
 
 
-def judged(**changes: Any) -> dict[Any, ClaimVerdict]:
+def judged_claims(**changes: Any) -> dict[Any, ClaimVerdict]:
     """Two claims, the first with `changes` that no honest judge would make."""
-    verdicts = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
+    verdicts = judge(
+        {Claim(1): CLAIM_RATIOS, Claim(2): [1 / ratio for ratio in CLAIM_RATIOS]}, STATISTICS
+    )
     return {**verdicts, Claim(1): replace(verdicts[Claim(1)], **changes)}
 
 
-def figure(view: View, is_published: bool = False, name: str = "one") -> Figure:
+def make_figure(view: View, is_published: bool = False, name: str = "one") -> Figure:
     return Figure(name, f"Figure {name}", Plot(name, "", (view,), is_published))
 
 
-def chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) -> View:
+def line_chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) -> View:
     """A line with a band; "" what nobody says."""
     ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
     points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
@@ -120,24 +130,26 @@ def chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) 
     return View("Time", x, y, (curve,))
 
 
-def limit() -> View:
-    return replace(chart(), reference_lines=(ReferenceLine(3.0, LINK_BOUND_NAME),))
+def chart_with_limit() -> View:
+    return replace(line_chart(), reference_lines=(ReferenceLine(3.0, LINK_BOUND_NAME),))
 
 
-MAP = Figure("map", "A map", HeatMap("A map", "", "latency", ("a", "b"), frozenset(), ()))
+HEAT_MAP_FIGURE = Figure(
+    "map", "A map", HeatMap("A map", "", "latency", ("a", "b"), frozenset(), ())
+)
 
 
 def gallery(
-    *figures: Figure, caption: RichText = ("Bands are ", LEVEL, " rank intervals.")
+    *figures: Figure, caption: RichText = ("Bands are ", CONFIDENCE, " rank intervals.")
 ) -> Gallery:
     return Gallery(caption, figures)
 
 
-def part(*blocks: Block) -> ReportSection:
+def report_section(*blocks: Block) -> ReportSection:
     return ReportSection("thing", "A thing", blocks)
 
 
-def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
+def launch_frame(count: int = 9, **columns: Any) -> pl.DataFrame:
     rows = [
         {
             **{"launch": f"{case}/{number}", "case_id": case},
@@ -158,14 +170,14 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides=kinds)
 
 
-def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
+def sample_frame(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
     names = [name for name in of["launch"] for _ in range(each)]
     return pl.LazyFrame({"launch": names}).with_columns(phase=pl.lit("measure"), value=pl.lit(1.0))
 
 
-def points(*changes: dict[str, Any]) -> pl.DataFrame:
-    defaults = {"status": "converged", "batch": 1, "median_s": 1e-6, **CLOCK}
-    schema = {"batch": pl.Int64, "median_s": pl.Float64, **dict.fromkeys(CLOCK, pl.Float64)}
+def point_frame(*changes: dict[str, Any]) -> pl.DataFrame:
+    defaults = {"status": "converged", "batch": 1, "median_s": 1e-6, **CLOCK_COLUMNS}
+    schema = {"batch": pl.Int64, "median_s": pl.Float64, **dict.fromkeys(CLOCK_COLUMNS, pl.Float64)}
     return pl.DataFrame(
         [{**defaults, **change} for change in changes or ({},)], schema_overrides=schema
     )
@@ -181,35 +193,45 @@ def study_named(study: str, words: str) -> Study:
     return Thing()
 
 
-SETTINGS = analysis.default()
-PRINTED = {SETTINGS.toml_text: "“Provenance”"}
-SOUND = AuditSubject(
+ANALYSIS = analysis.default()
+PRINTED_FILES = {ANALYSIS.toml_text: "“Provenance”"}
+SOUND_SUBJECT = AuditSubject(
     title="A thing",
     section=AuditedSection(
-        part(table(), gallery(figure(limit()))), FACTS, study_named("thing", "A thing"), ()
+        report_section(sound_table(), gallery(make_figure(chart_with_limit()))),
+        AUDIT_FACTS,
+        study_named("thing", "A thing"),
+        (),
     ),
-    launches=launches(),
-    lost_launches=launches().head(1).with_columns(reason=pl.lit("the node went down")),
-    points=points(),
-    launches_with_placement=frozenset(launches()["launch"]),
-    samples=samples(launches()),
-    verdicts=judged(),
-    analysis=SETTINGS,
+    launches=launch_frame(),
+    lost_launches=launch_frame().head(1).with_columns(reason=pl.lit("the node went down")),
+    points=point_frame(),
+    launches_with_placement=frozenset(launch_frame()["launch"]),
+    samples=sample_frame(launch_frame()),
+    verdicts=judged_claims(),
+    analysis=ANALYSIS,
     env_records={"host.json": {"cpu": {}}},
-    section_title_by_text=PRINTED,
-    series_medians=ORIGINS,
+    section_title_by_text=PRINTED_FILES,
+    series_medians=SERIES_MEDIANS,
 )
 
 
-def with_facts(**changes: Any) -> AuditSubject:
-    assert SOUND.section
-    return replace(SOUND, section=replace(SOUND.section, audit_facts=replace(FACTS, **changes)))
+def subject_with_facts(**changes: Any) -> AuditSubject:
+    assert SOUND_SUBJECT.section
+    return replace(
+        SOUND_SUBJECT,
+        section=replace(SOUND_SUBJECT.section, audit_facts=replace(AUDIT_FACTS, **changes)),
+    )
 
 
-def showing(*blocks: Block, **changes: Any) -> AuditSubject:
-    assert SOUND.section
-    return replace(SOUND, section=replace(SOUND.section, section=part(*blocks)), **changes)
+def subject_with_blocks(*blocks: Block, **changes: Any) -> AuditSubject:
+    assert SOUND_SUBJECT.section
+    return replace(
+        SOUND_SUBJECT,
+        section=replace(SOUND_SUBJECT.section, section=report_section(*blocks)),
+        **changes,
+    )
 
 
-def of_launches(**changes: Any) -> AuditSubject:
-    return replace(SOUND, launches=launches(**changes))
+def subject_with_launches(**changes: Any) -> AuditSubject:
+    return replace(SOUND_SUBJECT, launches=launch_frame(**changes))

@@ -25,16 +25,18 @@ from typing import Any
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
-WHY_SKIPPED = "no Chromium here: apt install chromium"
+NO_CHROMIUM_REASON = "no Chromium here: apt install chromium"
 _AXE = importlib.util.find_spec("axe_playwright_python")
 #: Why no page can be searched for what keeps readers out; "" if it can.
-WHY_NO_AXE = WHY_SKIPPED if CHROMIUM is None else "" if _AXE else "no axe here: make setup-test"
+NO_AXE_REASON = (
+    NO_CHROMIUM_REASON if CHROMIUM is None else "" if _AXE else "no axe here: make setup-test"
+)
 _OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--remote-debugging-pipe", "--hide-scrollbars"),
 )
-_SECONDS = 60
+_TIMEOUT_S = 60
 
 
 class Browser:
@@ -136,7 +138,7 @@ class Browser:
 
     def until(self, is_done: Any) -> None:
         """Take events until `is_done()`; TimeoutError after a minute."""
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + _TIMEOUT_S
         while not is_done():
             self._take(end)
 
@@ -146,7 +148,7 @@ class Browser:
         if session:
             message["sessionId"] = session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + _TIMEOUT_S
         while True:
             answer = self._take(end)
             if answer.get("id") == self._count:
@@ -172,7 +174,7 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path) -> Iterator[Browser]:
+def open_browser(profile: Path) -> Iterator[Browser]:
     """A Chromium with an empty profile; it ends with the block."""
     assert CHROMIUM
     command_read, command_write = os.pipe()
@@ -201,9 +203,9 @@ def browser(profile: Path) -> Iterator[Browser]:
         os.close(answer_read)
 
 
-def opening_s(url: str) -> float:
+def page_opening_cpu_s(url: str) -> float:
     """Processor time in s of the page's thread until its first view is drawn."""
-    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as page:
+    with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as page:
         page.ask("Performance.enable", timeDomain="threadTicks")
         page.open(url)
         page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -211,9 +213,9 @@ def opening_s(url: str) -> float:
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
-def draw(url: str, selector: str, png: Path) -> None:
+def write_picture(url: str, selector: str, png: Path) -> None:
     """Write a picture of a part of a page, when its scripts have had half a second."""
-    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as page:
+    with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as page:
         page.size(1200)
         page.open(url)
         page.run("new Promise(done => setTimeout(done, 500))")
@@ -222,8 +224,8 @@ def draw(url: str, selector: str, png: Path) -> None:
 
 if __name__ == "__main__":
     if CHROMIUM is None:
-        sys.exit(WHY_SKIPPED)
+        sys.exit(NO_CHROMIUM_REASON)
     elif sys.argv[2:]:
-        draw(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+        write_picture(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
     else:
-        print(f"{opening_s(sys.argv[1]):.2f}")
+        print(f"{page_opening_cpu_s(sys.argv[1]):.2f}")

@@ -16,20 +16,20 @@ from roundtrip.measure import bundle, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import CASES_SCHEMA
 from roundtrip.measure.store import digest_by_path, facts_json
 from roundtrip.report.data import BundleData, read_bundle
-from support.synthetic import Tree
+from support.synthetic import SyntheticTree
 
 #: See README.md there.
-RECORDED = Path(__file__).parents[1] / "data" / "bundles"
+RECORDED_BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
 #: Where `Publisher` publishes.
 SITE = "synthetic/local"
 
 
-def read_tree(tree: Tree) -> BundleData:
+def read_tree(tree: SyntheticTree) -> BundleData:
     """What a report is made from, of the bundle of a run tree."""
     return read_bundle(bundle.build(tree.path))
 
 
-def rewritten(
+def rewrite_table(
     built: Path, change: Callable[[pl.DataFrame], pl.DataFrame], table: str = "cases"
 ) -> Path:
     """The bundle with another table, as if it had been built so."""
@@ -39,12 +39,12 @@ def rewritten(
     return built
 
 
-def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def set_column(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """A change of a table: one value in all rows of a column."""
     return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
-def with_medians(data: BundleData) -> BundleData:
+def with_launch_medians(data: BundleData) -> BundleData:
     """The same, with the launch medians of its samples, as `report.data.read` has them."""
     level = data.analysis.statistics.confidence_level
     dtypes = {
@@ -88,7 +88,7 @@ class Publisher:
         return self._bundles[day]
 
 
-def redone(revision: Path) -> Path:
+def redigest_report(revision: Path) -> Path:
     """The revision with digests of its files, and of its bundle, as they are now."""
     facts = json.loads((revision / "report.json").read_text())
     (revision / "report.json").unlink()
@@ -99,9 +99,9 @@ def redone(revision: Path) -> Path:
     return revision
 
 
-def redigested(revision: Path) -> Path:
-    """As `redone`, with a manifest of its bundle as that is now."""
+def redigest_bundle(revision: Path) -> Path:
+    """As `redigest_report`, with a manifest of its bundle as that is now."""
     manifest.write_unsigned(
         revision / "bundle", json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
     )
-    return redone(revision)
+    return redigest_report(revision)

@@ -18,7 +18,7 @@ from roundtrip import cli
 from support.programs import CHECKOUT
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended."""
 
     returncode: int
@@ -26,8 +26,8 @@ class Done(NamedTuple):
     stderr: str
 
 
-def roundtrip(*arguments: object, columns: str = "1000") -> Done:
-    """How ``roundtrip`` ends in a terminal so wide; with "", without a terminal."""
+def run_roundtrip(*arguments: object, columns: str = "1000") -> CommandResult:
+    """How ``run_roundtrip`` ends in a terminal so wide; with "", without a terminal."""
     out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -41,11 +41,11 @@ def roundtrip(*arguments: object, columns: str = "1000") -> Done:
             patch.setenv("COLUMNS", columns)
         cli.main()
     texts = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return Done(int(exit_info.value.code or 0), *texts)
+    return CommandResult(int(exit_info.value.code or 0), *texts)
 
 
-def start(environment: Mapping[str, str], *arguments: object) -> subprocess.Popen[str]:
-    """Begin ``roundtrip`` in the checkout."""
+def start_roundtrip(environment: Mapping[str, str], *arguments: object) -> subprocess.Popen[str]:
+    """Begin ``run_roundtrip`` in the checkout."""
     return subprocess.Popen(
         ["roundtrip", *map(str, arguments)],
         cwd=CHECKOUT,
@@ -56,13 +56,13 @@ def start(environment: Mapping[str, str], *arguments: object) -> subprocess.Pope
     )
 
 
-def finish(process: subprocess.Popen[str]) -> Done:
+def await_result(process: subprocess.Popen[str]) -> CommandResult:
     """How it ends, within 20 minutes."""
     out, err = process.communicate(timeout=1200)
-    return Done(process.returncode, out, err)
+    return CommandResult(process.returncode, out, err)
 
 
-def answer(command: str, printed: str) -> Any:
+def parse_answer(command: str, printed: str) -> Any:
     """What a command prints as JSON, held to the JSON Schema that `roundtrip schema` prints."""
     schema = json.loads(CliRunner().invoke(cli.app, ["schema", command]).stdout)
     Draft202012Validator.check_schema(schema)

@@ -23,11 +23,11 @@ from _pytest.runner import runtestprotocol
 #: that runs the sum of squares below in `_REFERENCE_S`; on a slower or busier one, more.
 LIMIT_S = 2.0
 _REFERENCE_S = 0.06
-_RUNS = 3
-_LISTED = 10
-_NAME = "processor seconds"
-_BEGIN, _SHARED = pytest.StashKey[float](), pytest.StashKey[float]()
-_LIMITED = pytest.StashKey[bool]()
+_MAX_RUNS = 3
+_LISTED_TESTS = 10
+_PROPERTY_NAME = "processor seconds"
+_BEGIN_S, _SHARED_FIXTURES_S = pytest.StashKey[float](), pytest.StashKey[float]()
+_HAS_LIMIT = pytest.StashKey[bool]()
 
 
 @dataclass
@@ -46,13 +46,13 @@ class Costs:
     def lines(self) -> Iterator[str]:
         folders: dict[str, list[str]] = defaultdict(list)
         for test in self.total:
-            folders[_folder(test)].append(test)
+            folders[_test_folder(test)].append(test)
         yield f"{'folder':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
         for folder, tests in sorted(folders.items(), key=lambda item: -self._sum(item[1])):
             wall = sum(self.wall[test] for test in tests)
             yield f"{folder:<16}{len(tests):>7}{wall:>9.1f}{self._sum(tests):>13.1f}"
         yield ""
-        for test in sorted(self.total, key=lambda test: -self.total[test])[:_LISTED]:
+        for test in sorted(self.total, key=lambda test: -self.total[test])[:_LISTED_TESTS]:
             yield f"{self.total[test]:8.2f} processor s  {test}"
 
     def _sum(self, tests: list[str]) -> float:
@@ -62,13 +62,13 @@ class Costs:
 COSTS = Costs()
 
 
-def _folder(test: str) -> str:
+def _test_folder(test: str) -> str:
     """The folder of tests/ with the test's file, "tests" for those that are in none."""
     folders = PurePath(test.partition("::")[0]).parts[:-1]
     return folders[1] if len(folders) > 1 else "tests"
 
 
-def _slowness() -> float:
+def _processor_slowdown() -> float:
     """How much longer than the reference processor this one takes, as busy as it is now."""
     begin = time.process_time()
     for _ in range(20):
@@ -83,7 +83,7 @@ def _processor_s() -> float:
 def pytest_collection_finish(session: pytest.Session) -> None:
     # Sanitizers of the nightly tier would share caches and processors with a unit test.
     is_nightly = any(item.get_closest_marker("nightly") for item in session.items)
-    session.config.stash[_LIMITED] = not is_nightly
+    session.config.stash[_HAS_LIMIT] = not is_nightly
 
 
 @pytest.hookimpl(wrapper=True)
@@ -96,30 +96,30 @@ def pytest_fixture_setup(
     finally:
         if fixturedef.scope != "function":
             stash = request._pyfuncitem.stash
-            stash[_SHARED] = stash.get(_SHARED, 0.0) + _processor_s() - begin
+            stash[_SHARED_FIXTURES_S] = stash.get(_SHARED_FIXTURES_S, 0.0) + _processor_s() - begin
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    item.stash[_BEGIN], item.stash[_SHARED] = _processor_s(), 0.0
+    item.stash[_BEGIN_S], item.stash[_SHARED_FIXTURES_S] = _processor_s(), 0.0
     yield
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    seconds = _processor_s() - item.stash[_BEGIN]
+    seconds = _processor_s() - item.stash[_BEGIN_S]
     is_unit_test = not any(item.get_closest_marker(name) for name in ("nightly", "live"))
-    is_limited = item.config.stash[_LIMITED] and is_unit_test
-    net_s = seconds - item.stash[_SHARED] if is_limited else None
+    is_limited = item.config.stash[_HAS_LIMIT] and is_unit_test
+    net_s = seconds - item.stash[_SHARED_FIXTURES_S] if is_limited else None
     if net_s and net_s > LIMIT_S:
-        net_s /= _slowness()
-    item.user_properties.append((_NAME, (seconds, net_s)))
+        net_s /= _processor_slowdown()
+    item.user_properties.append((_PROPERTY_NAME, (seconds, net_s)))
     yield
 
 
-def _own(item: pytest.Item) -> float:
+def _net_processor_s(item: pytest.Item) -> float:
     """What the last run of a test took; 0 for a test without a limit, or one not begun."""
-    return dict(item.user_properties).get(_NAME, (0.0, None))[1] or 0.0
+    return dict(item.user_properties).get(_PROPERTY_NAME, (0.0, None))[1] or 0.0
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -127,14 +127,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """As pytest's own, but for further runs of a test that took too much."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports, minimum_s = runtestprotocol(item, log=False, nextitem=nextitem), _own(item)
-    for _ in range(1, _RUNS):
+    reports, minimum_s = runtestprotocol(item, log=False, nextitem=nextitem), _net_processor_s(item)
+    for _ in range(1, _MAX_RUNS):
         if minimum_s <= LIMIT_S or not all(report.passed for report in reports):
             break
         item.user_properties.clear()
         new_reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        if _own(item) < minimum_s or not all(report.passed for report in new_reports):
-            reports, minimum_s = new_reports, _own(item)
+        if _net_processor_s(item) < minimum_s or not all(report.passed for report in new_reports):
+            reports, minimum_s = new_reports, _net_processor_s(item)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -143,7 +143,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     COSTS.wall[report.nodeid] += report.duration
-    seconds = dict(report.user_properties).get(_NAME)
+    seconds = dict(report.user_properties).get(_PROPERTY_NAME)
     if report.when == "teardown" and isinstance(seconds, (tuple, list)):
         COSTS.total[report.nodeid], net_s = seconds
         if net_s is not None:

@@ -8,24 +8,26 @@ from pathlib import Path
 
 from roundtrip.measure import samples
 from roundtrip.sites.site import Case
-from support.synthetic import HEADER, HOST, POINT, RUN
+from support.synthetic import CSV_HEADER, HOST, POINT_RECORD, RUN_RECORD
 
 #: The first lines that Debian 12's Open MPI and MPICH say of themselves, as recorded.
-OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"
-MPICH = "MPICH Version: 4.0.2"
-LIBRARY = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"
+OPENMPI_VERSION_TEXT = (
+    "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"
+)
+MPICH_VERSION_TEXT = "MPICH Version: 4.0.2"
+MPI_LIBRARY_FILE = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"
 #: What a rank says of itself.
-RANK = {
-    "library": OPENMPI,
+RANK_IDENTITY = {
+    "library": OPENMPI_VERSION_TEXT,
     "standard": "3.1",
     "device": None,
-    "file": LIBRARY,
+    "file": MPI_LIBRARY_FILE,
     "build": "gnu:2a2f4d8c4f8dc5dcc63f6789a50f3ab49f61e168",
     "program_sha256": "8b" * 32,
 }
 
 
-def leave(
+def write_launch(
     case: Case,
     round_: Path,
     passed: bool = True,
@@ -51,11 +53,11 @@ def leave(
     }
     (folder / "case.json").write_text(json.dumps(case_record))
     row = "netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,1e-6,s"
-    content = f'# schema: 1\n# launch: "{folder}"\n{HEADER}\n{row}\n'.encode()
+    content = f'# schema: 1\n# launch: "{folder}"\n{CSV_HEADER}\n{row}\n'.encode()
     file = folder / "samples.csv"
     file.write_bytes(content)
     if passed:
         seal = samples.make_seal(content, samples.parse(content, file).frame)
-        disturbance = {**RUN["disturbance"], "steal_s": steal_s}
-        run = {**RUN, "disturbance": disturbance, "points": [POINT], "samples": seal}
+        disturbance = {**RUN_RECORD["disturbance"], "steal_s": steal_s}
+        run = {**RUN_RECORD, "disturbance": disturbance, "points": [POINT_RECORD], "samples": seal}
         (folder / "run.json").write_text(json.dumps(run).replace(HOST, "node"))

@@ -28,7 +28,7 @@ METRIC = "operation_time"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCase:
     """A case: its launches have `base` + the number of the launch (from 0), in µs, of each arm."""
 
     case_id: str
@@ -79,7 +79,7 @@ def launch_samples(
     return pl.DataFrame(rows, schema=samples.CSV_SCHEMA, orient="row")
 
 
-def data_of(
+def bundle_data(
     launches: Iterable[Mapping[str, Any]],
     rows: Sequence[tuple[Any, ...]],
     details: Mapping[str, pl.DataFrame] | None = None,
@@ -106,7 +106,7 @@ def data_of(
     )
 
 
-def bundle(measured: Iterable[Measured]) -> BundleData:
+def measured_bundle(measured: Iterable[MeasuredCase]) -> BundleData:
     """Its samples: three of each launch, arm and size, the median in the middle."""
     launches, rows = [], []
     for case in measured:
@@ -119,10 +119,10 @@ def bundle(measured: Iterable[Measured]) -> BundleData:
                     values = (median, 9 * median, median / 9)
                     key = (name, case.case_id, STUDY, STUDY, arm, size, "measure")
                     rows += [(*key, i, METRIC, value, "s") for i, value in enumerate(values)]
-    return data_of(launches, rows)
+    return bundle_data(launches, rows)
 
 
-def part(data: BundleData) -> ReportSection:
+def study_section(data: BundleData) -> ReportSection:
     """The section of the study whose launches are the first of `data`, with its verdicts."""
     section = find_section(studies.get(data.launches["study"][0]), data)
     assert section is not None
@@ -130,7 +130,7 @@ def part(data: BundleData) -> ReportSection:
     return section.report_section(verdicts)
 
 
-def table(of: ReportSection, start: str) -> Table:
+def find_table(of: ReportSection, start: str) -> Table:
     """The one table whose caption starts so."""
     (match,) = [table for table in of.tables if table.caption.startswith(start)]
     return match

@@ -21,16 +21,16 @@ from roundtrip.measure import analysis, bundle_tables, manifest, samples
 from roundtrip.measure.bundle_rows import LAUNCH_COLUMNS
 
 CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
-NODE = "node-0c1aa61a"
+NODE_PSEUDONYM = "node-0c1aa61a"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
-_SIZES = 10
-_FIRST = datetime(2026, 1, 1, 1, tzinfo=UTC)
+_SIZE_COUNT = 10
+_FIRST_START = datetime(2026, 1, 1, 1, tzinfo=UTC)
 #: What the manifest of every bundle and the record of every launch says.
-FACTS: dict[str, Any] = {
+MANIFEST_FACTS: dict[str, Any] = {
     **{"finished": None, "git": {"commit": "0" * 40, "dirty": False}},
     "tools": {"roundtrip": "0.1.0"},
 }
-RECORD: dict[str, Any] = {
+LAUNCH_RECORD: dict[str, Any] = {
     **{"study": "netpipe", "check": "NetPIPE", "environ": ENVIRON, "round": "001"},
     **{"toolchain": "Open MPI 4.1, Boost 1.81", "elapsed_s": 4.0, "ranks": 2, "simulated": False},
     **{"sealed": True, "disturbed": False, "disturbed_why": "", "clock": {"name": "MPI_Wtime"}},
@@ -38,11 +38,11 @@ RECORD: dict[str, Any] = {
     "compiler_flags": "-O3",
 }
 #: (night, names of the series' values) -> factor on each value.
-Change = Callable[[int, pl.DataFrame], "np.ndarray[Any, Any] | float"]
+NightChange = Callable[[int, pl.DataFrame], "np.ndarray[Any, Any] | float"]
 
 
 @dataclass
-class Nights:
+class NightWriter:
     """A writer of nights of one campaign on one site; its numbers are reproducible.
 
     `sd` of the nights and `noise` of launches are relative.  `change` gives the factor of a night
@@ -58,10 +58,10 @@ class Nights:
     sd: float = 0.01
     noise: float = 0.005
     seed: int = 1
-    change: Change = lambda _, __: 1.0
+    change: NightChange = lambda _, __: 1.0
     host: Callable[[int], Mapping[str, Any]] = lambda _: {}
     disturbed: Callable[[int], bool] = lambda _: False
-    nodes: Callable[[int], str] = lambda _: NODE
+    nodes: Callable[[int], str] = lambda _: NODE_PSEUDONYM
     kernel: Callable[[int], str] = lambda _: "5.14.0-427"
     record: Callable[[int], Mapping[str, Any]] = lambda _: {}
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -72,10 +72,12 @@ class Nights:
 
     def night(self, number: int, **changes: Any) -> Path:
         """Publish one night; `changes` are those of its manifest, the folder follows from them."""
-        names = {"campaign": CAMPAIGN, "site": SITE, "started": started(number)}
-        facts = {**names, **FACTS, **self.facts, **changes}
+        names = {"campaign": CAMPAIGN, "site": SITE, "started": start_time(number)}
+        facts = {**names, **MANIFEST_FACTS, **self.facts, **changes}
         site = self.reports / facts["campaign"] / facts["site"]
-        return published(site / facts["started"][:10], lambda b: self.bundle(b, number, facts))
+        return publish_revision(
+            site / facts["started"][:10], lambda b: self.bundle(b, number, facts)
+        )
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
         """Write the bundle of a night to a new folder; its digest."""
@@ -87,13 +89,13 @@ class Nights:
         )
 
     def _cases(self) -> list[str]:
-        per_case = len(VARIANTS) * _SIZES
+        per_case = len(VARIANTS) * _SIZE_COUNT
         count = -(-self.series // per_case)
         return [f"NetPIPE/number={n:02d}@local:smp+{ENVIRON}" for n in range(count)]
 
     def _series(self) -> pl.DataFrame:
         """The series, in order: case_id, variant, size_bytes, base (s)."""
-        sizes = [4**k for k in range(_SIZES)]
+        sizes = [4**k for k in range(_SIZE_COUNT)]
         series = (
             pl.DataFrame({"case_id": self._cases()})
             .join(pl.DataFrame({"variant": VARIANTS}), how="cross")
@@ -105,7 +107,13 @@ class Nights:
     def _records(self, number: int, start_time: str) -> list[dict[str, Any]]:
         node = self.nodes(number)
         record = {
-            **{**RECORD, "system": SITE, "partition": "smp", "status": "passed", "reason": ""},
+            **{
+                **LAUNCH_RECORD,
+                "system": SITE,
+                "partition": "smp",
+                "status": "passed",
+                "reason": "",
+            },
             **{"wanted": self.launches, "started": start_time, "hosts": node.split("+")},
             "disturbed": self.disturbed(number),
             "nodes": [{"host": host, "kernel": self.kernel(number)} for host in node.split("+")],
@@ -155,9 +163,9 @@ class Nights:
         )
 
 
-def started(number: int) -> str:
+def start_time(number: int) -> str:
     """The start of a night, counted from 0."""
-    return (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (_FIRST_START + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_bundle(
@@ -183,7 +191,9 @@ def write_bundle(
     return manifest.write_unsigned(folder, dict(facts)).digest
 
 
-def published(night: Path, write: Callable[[Path], str], supersedes: str | None = None) -> Path:
+def publish_revision(
+    night: Path, write: Callable[[Path], str], supersedes: str | None = None
+) -> Path:
     """The next revision of `night`, with the bundle that `write` writes, and without a page."""
     revision = night / f"r{1 + len(list(night.glob('r*')))}"
     digest = write(revision / "bundle")
@@ -195,6 +205,6 @@ def published(night: Path, write: Callable[[Path], str], supersedes: str | None 
 if __name__ == "__main__":
     more = [int(text) for text in sys.argv[2:]]
     length, width, start = (*more, *(60, 50, 0)[len(more) :])
-    writer = Nights(Path(sys.argv[1]), width, launches=9, samples=9)
+    writer = NightWriter(Path(sys.argv[1]), width, launches=9, samples=9)
     for one in range(start, start + length):
         writer.night(one)

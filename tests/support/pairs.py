@@ -12,12 +12,12 @@ import polars as pl
 
 from roundtrip.measure import samples
 from roundtrip.measure.bundle_rows import LAUNCH_COLUMNS
-from support.nights import FACTS, RECORD, published, started, write_bundle
+from support.nights import LAUNCH_RECORD, MANIFEST_FACTS, publish_revision, start_time, write_bundle
 
 CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"
 #: What site `virtual` says of its nodes.
-EMULATED = {"nodes": "namespaces of one machine"}
-CASE = f"NetPIPE/mode=pingpong@{SITE}:cluster+{ENVIRON}"
+NODE_EMULATION = {"nodes": "namespaces of one machine"}
+CASE_ID = f"NetPIPE/mode=pingpong@{SITE}:cluster+{ENVIRON}"
 SIZES = (1, 1024, 65536, 1 << 20)
 
 
@@ -26,7 +26,7 @@ def pseudonym(node: int) -> str:
 
 
 @dataclass
-class Pairs:
+class PairNightWriter:
     """A writer of such nights: `each` rounds a night, of `nodes` (an even number).
 
     `slow` adds seconds to each message of a node, `narrow` divides the bandwidth to others, `lossy`
@@ -62,10 +62,10 @@ class Pairs:
 
     def night(self, number: int) -> Path:
         """Publish one night; its revision."""
-        names = {"campaign": CAMPAIGN, "site": SITE, "started": started(number)}
-        facts = {**names, **FACTS, **self.facts}
+        names = {"campaign": CAMPAIGN, "site": SITE, "started": start_time(number)}
+        facts = {**names, **MANIFEST_FACTS, **self.facts}
         night = self.reports / CAMPAIGN / SITE / names["started"][:10]
-        return published(night, lambda folder: self.bundle(folder, number, facts))
+        return publish_revision(night, lambda folder: self.bundle(folder, number, facts))
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
         """Write the bundle of a night to a new folder; its digest."""
@@ -113,8 +113,8 @@ class Pairs:
         ]
         parameters = {"pair_round": round_, "pair_night_round": night_round, "mode": "pingpong"}
         return {
-            **{"launch": _name(launch), "case_id": CASE, "campaign_round": night_round},
-            **{**RECORD, "system": SITE, "partition": "cluster", "started": start_time},
+            **{"launch": _launch_name(launch), "case_id": CASE_ID, "campaign_round": night_round},
+            **{**LAUNCH_RECORD, "system": SITE, "partition": "cluster", "started": start_time},
             **{"status": "passed" if is_ok else "failed", "reason": "" if is_ok else "no answer"},
             **{"wanted": 4, "hosts": hosts, "emulated": self.emulated, "placement": places},
             "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
@@ -139,7 +139,7 @@ class Pairs:
         rep = np.tile(np.arange(self.messages), len(SIZES))
         frame = pl.DataFrame({"size_bytes": size, "rep": rep, "value": times + 0.2 * losses})
         texts = {
-            **{"launch": _name(launch), "case_id": CASE, "study": "netpipe"},
+            **{"launch": _launch_name(launch), "case_id": CASE_ID, "study": "netpipe"},
             **{"case": "pingpong/same", "variant": "mpi", "phase": "measure"},
             **{"metric": "half_round_trip_time", "unit": "s"},
         }
@@ -148,5 +148,5 @@ class Pairs:
         return rows.select(*schema).cast(pl.Schema(schema))
 
 
-def _name(launch: tuple[int, int, tuple[int, ...]]) -> str:
+def _launch_name(launch: tuple[int, int, tuple[int, ...]]) -> str:
     return f"{launch[1]:03d}/x/NetPIPE_{'_'.join(map(str, launch[2]))}"

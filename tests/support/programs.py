@@ -15,24 +15,24 @@ from roundtrip import paths
 CHECKOUT = Path(__file__).parents[2]
 #: What builds for minutes, and times nothing, leaves the processors to tests that run beside it.
 #: Linux weighs sessions against each other by their autogroups, which `nice` alone does not change.
-_LOWEST = 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"'
-IDLY = ("setsid", "--wait", "bash", "-c", _LOWEST, "-")
+_LOWEST_PRIORITY_SCRIPT = 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"'
+LOWEST_PRIORITY_COMMAND = ("setsid", "--wait", "bash", "-c", _LOWEST_PRIORITY_SCRIPT, "-")
 
 
-def lacking(*toolchains: str) -> str:
+def describe_missing_toolchains(*toolchains: str) -> str:
     """Why a test of these toolchains cannot run here, "" if it can."""
     folder = paths.toolchains()
     names = [name for name in toolchains if not (folder / name / "toolchain.json").exists()]
     return f"not installed: {', '.join(names)}: make setup" if names else ""
 
 
-def needs(*toolchains: str) -> pytest.MarkDecorator:
+def skip_without_toolchains(*toolchains: str) -> pytest.MarkDecorator:
     """Skips tests where a toolchain is not installed."""
-    why = lacking(*toolchains)
+    why = describe_missing_toolchains(*toolchains)
     return pytest.mark.skipif(bool(why), reason=why or "-")
 
 
-def variables(folder: Path, **more: str) -> dict[str, str]:
+def command_environment(folder: Path, **more: str) -> dict[str, str]:
     """Variables of a command of ours that has runs and reports below `folder`."""
     return {
         **os.environ,
@@ -43,7 +43,7 @@ def variables(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
-def run(*command: str | Path) -> str:
+def run_in_checkout(*command: str | Path) -> str:
     """What a command prints in the checkout; AssertionError if it fails."""
     # Make sets variables for its own children only.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
@@ -52,7 +52,7 @@ def run(*command: str | Path) -> str:
     return process.stdout
 
 
-def git(folder: Path, *arguments: str, **variables: str) -> str:
+def run_git(folder: Path, *arguments: str, **variables: str) -> str:
     """What a git command of nobody in particular prints; CalledProcessError if it fails."""
     identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
     process = subprocess.run(
@@ -67,13 +67,13 @@ def git(folder: Path, *arguments: str, **variables: str) -> str:
 
 def copy_tracked(folder: Path) -> None:
     """Copy what git tracks of this checkout, changed or not, for what builds beside its sources."""
-    for name in filter(None, run("git", "ls-files", "-z").split("\0")):
+    for name in filter(None, run_in_checkout("git", "ls-files", "-z").split("\0")):
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(CHECKOUT / name, copy, follow_symlinks=False)
 
 
-def script(file: Path, body: str) -> None:
+def write_script(file: Path, body: str) -> None:
     """Write a program in shell; its folder is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"#!/bin/sh\n{body}\n")

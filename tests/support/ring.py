@@ -14,11 +14,11 @@ from roundtrip.measure.columns import columns, encode_row, setting_rows
 from roundtrip.measure.run_record import RECORD_BY_STUDY
 from roundtrip.report.blocks import ReportSection, plain_text
 from roundtrip.report.data import BundleData
-from support.measured import data_of, launch_row
+from support.measured import bundle_data, launch_row
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
 #: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
-TRUTH = {
+TRANSPORT_COSTS = {
     "cache-line": (0.1e-6, 0.0),
     "region": (0.18e-6, 0.0),
     "mpi-shm": (0.25e-6, 1e-10),
@@ -27,7 +27,7 @@ TRUTH = {
     "mpi-sync": (0.9e-6, 2e-10),
 }
 #: Of (launch, transport, size).
-Change = Callable[[int, str, int], float | None]
+TimeFactor = Callable[[int, str, int], float | None]
 
 
 def ring_data(
@@ -37,7 +37,7 @@ def ring_data(
     emulated: dict[str, Any] | None = None,
     details: dict[str, Any] | None = None,
     points: tuple[dict[str, Any], ...] = (),
-    change: Change = lambda launch, variant, size: 1,
+    change: TimeFactor = lambda launch, variant, size: 1,
     hosts: Sequence[str] = ("node-0", "node-0"),
     placement: str = "shared-memory",
 ) -> BundleData:
@@ -81,7 +81,7 @@ def ring_data(
         for case in cases
         for point in points
     ]
-    return data_of(
+    return bundle_data(
         cases,
         rows,
         points=pl.DataFrame(point_rows, schema=POINTS_SCHEMA),
@@ -91,16 +91,16 @@ def ring_data(
     )
 
 
-def processors_move_apart(_: int, __: str, size: int) -> float:
+def triple_time_at_10_kb(_: int, __: str, size: int) -> float:
     """All transports take three times as long at 10 kB."""
     return 3 if size == 10_000 else 1
 
 
-def answer(of: ReportSection) -> str:
+def panel_answer_text(of: ReportSection) -> str:
     (panel_answer,) = of.panel_answers
     return plain_text(panel_answer.text)
 
 
-def lines(of: ReportSection) -> list[str]:
+def answer_texts(of: ReportSection) -> list[str]:
     """The answers at the top of the report."""
     return [plain_text(line.text) for line in of.answers]

@@ -13,7 +13,7 @@ STEP, FIRST = 0.2, 5
 VERSIONS = [f"v{number}" for number in range(9)]
 
 
-def plan(kind: str = "bisect", arms: Sequence[str] = VERSIONS) -> Plan:
+def make_plan(kind: str = "bisect", arms: Sequence[str] = VERSIONS) -> Plan:
     return Plan(
         kind=kind,  # type: ignore[arg-type]
         title="What changed latency on 2026-11-25?",
@@ -27,7 +27,7 @@ def plan(kind: str = "bisect", arms: Sequence[str] = VERSIONS) -> Plan:
     )
 
 
-class Played:
+class SimulatedLauncher:
     """Versions are slower from `FIRST` on, other arms with the fact `cause`.
 
     The `dies`-th launch raises what a kill looks like from inside.

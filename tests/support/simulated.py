@@ -16,13 +16,18 @@ import polars as pl
 
 from roundtrip.measure import samples
 
-BY = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "5e" * 32, "host_flops": 1e9}
+SIMULATOR_FACTS = {
+    "simgrid": "3.32",
+    "platform": "odin",
+    "platform_sha256": "5e" * 32,
+    "host_flops": 1e9,
+}
 #: Marked beside what is simulated, or of a publication; ``@simulated:`` stands in a case's name.
-_SAID = re.compile(r"SIMULATED|EMULATED|[Ss]imulated")
-_STUDY = re.compile(r"[Tt]he study")
-_NUMBER = re.compile(r"\d")
+_LABEL_PATTERN = re.compile(r"SIMULATED|EMULATED|[Ss]imulated")
+_STUDY_PATTERN = re.compile(r"[Tt]he study")
+_DIGIT_PATTERN = re.compile(r"\d")
 #: Parts of a page that describe the software and the machine that simulated.
-_APART = re.compile(r"^(Provenance|Self-audit|Words|Data)")
+_EXEMPT_SECTION_PATTERN = re.compile(r"^(Provenance|Self-audit|Words|Data)")
 
 
 def simulate(tree: Path, **changes: Any) -> None:
@@ -41,37 +46,44 @@ def simulate(tree: Path, **changes: Any) -> None:
         (folder / "samples.csv").write_bytes(content)
         run = json.loads((folder / "run.json").read_text())
         frame = samples.parse(content, folder / "samples.csv").frame
-        facts = {"simulated": {**BY, **changes}, "samples": samples.make_seal(content, frame)}
+        facts = {
+            "simulated": {**SIMULATOR_FACTS, **changes},
+            "samples": samples.make_seal(content, frame),
+        }
         (folder / "run.json").write_text(json.dumps({**run, **facts}))
 
 
-def unlabelled(report: Path) -> list[str]:
+def find_unlabelled(report: Path) -> list[str]:
     """One line for each row, figure and file of `report` that does not say so."""
-    lines = unlabelled_rows(
+    lines = find_unlabelled_rows(
         (report / "report.html").read_text(), (report / "report.md").read_text()
     )
     for file in sorted((report / "figures").glob("*.svg")):
         figure = file.read_text()
-        if not _SAID.search(figure) and not _STUDY.search(figure):
+        if not _LABEL_PATTERN.search(figure) and not _STUDY_PATTERN.search(figure):
             lines.append(f"figures/{file.name}")
-    return lines + _tables(report / "bundle")
+    return lines + _unlabelled_launches(report / "bundle")
 
 
-def unlabelled_rows(page: str, text: str) -> list[str]:
+def find_unlabelled_rows(page: str, text: str) -> list[str]:
     """One line for each row of the tables of a page, and of its Markdown, that does not say so."""
-    return _rows("report.html", _Tables(page).rows) + _rows("report.md", _markdown(text))
+    return _unlabelled_table_rows("report.html", _TableRows(page).rows) + _unlabelled_table_rows(
+        "report.md", _markdown_rows(text)
+    )
 
 
-def _rows(name: str, body_rows: list[tuple[str, str, str]]) -> list[str]:
+def _unlabelled_table_rows(name: str, body_rows: list[tuple[str, str, str]]) -> list[str]:
     """`body_rows` are those of tables: the title of the part, the caption of the table, the row."""
     return [
         f"{name}: {part}: {row[:100]}"
         for part, caption, row in body_rows
-        if _NUMBER.search(row) and not _APART.match(part) and not _SAID.search(f"{caption} {row}")
+        if _DIGIT_PATTERN.search(row)
+        and not _EXEMPT_SECTION_PATTERN.match(part)
+        and not _LABEL_PATTERN.search(f"{caption} {row}")
     ]
 
 
-def _tables(bundle: Path) -> list[str]:
+def _unlabelled_launches(bundle: Path) -> list[str]:
     """Tables of the bundle with launches that cases.parquet does not call simulated."""
     cases = pl.read_parquet(bundle / "cases.parquet")
     passed_cases = cases.filter(pl.col("status") == "passed")
@@ -88,7 +100,7 @@ def _tables(bundle: Path) -> list[str]:
     return lines
 
 
-def _markdown(text: str) -> list[tuple[str, str, str]]:
+def _markdown_rows(text: str) -> list[tuple[str, str, str]]:
     rows, part, previous_line, caption = [], "", "", ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -106,7 +118,7 @@ def _markdown(text: str) -> list[tuple[str, str, str]]:
     return rows
 
 
-class _Tables(HTMLParser):
+class _TableRows(HTMLParser):
     """Rows of bodies of tables, with the part and the caption that they stand under."""
 
     def __init__(self, page: str) -> None:
@@ -144,6 +156,6 @@ class _Tables(HTMLParser):
 
 
 if __name__ == "__main__":
-    lines = unlabelled(Path(sys.argv[1]))
+    lines = find_unlabelled(Path(sys.argv[1]))
     print("\n".join(lines) or "everything says so")
     sys.exit(bool(lines))

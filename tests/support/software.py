@@ -18,22 +18,24 @@ from roundtrip.measure import scheduler
 from roundtrip.sites import lock as locks
 from roundtrip.sites import programming_environments, schedulers
 from roundtrip.studies.osu.derived import BENCHMARKS
-from support.programs import git, script
+from support.programs import run_git, write_script
 
-LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
+LOCK_FILE = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 SLURM = schedulers.scheduler_of_key("slurm")
 #: What a command of Slurm says while its controller is away.
-LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+CONTROLLER_LOST_MESSAGE = (
+    "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+)
 #: How ReFrame asks accounting for the state of a job.
-POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
+SACCT_OPTIONS = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
 
 
 @pytest.fixture
-def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def spack_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of the active environment; everything in it counts as installed."""
     folder = tmp_path / "environment"
     folder.mkdir()
-    shutil.copyfile(LOCK, folder / "spack.lock")
+    shutil.copyfile(LOCK_FILE, folder / "spack.lock")
     lock = locks.read_lock(folder / "spack.lock")
     for spec in lock.specs.values():
         if spec.external is None:
@@ -46,7 +48,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
+def replace_osu_by_netpipe(environment: Path, toolchain: str) -> str:
     """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
     lock = locks.read_lock(environment / "spack.lock")
     (item,) = (
@@ -66,7 +68,7 @@ def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
 
 
 @pytest.fixture
-def linked(tmp_path: Path) -> Path:
+def linked_program(tmp_path: Path) -> Path:
     """A program that links a library libmpi.so.40 by a path that it knows."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler: apt-get install gcc")
@@ -83,13 +85,19 @@ def linked(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def failing_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
-    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
+    def make(
+        name: str,
+        failures: int,
+        error: str = CONTROLLER_LOST_MESSAGE,
+        answer: str = "",
+        then: int = 0,
+    ) -> Path:
         calls = tmp_path / f"{name}.calls"
         body = f"""\
             echo "$*" >> {calls}
@@ -97,7 +105,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
             [ -z "{answer}" ] || echo "{answer}"
             exit {then}
             """
-        script(folder / name, "\n".join(line.strip() for line in body.splitlines()))
+        write_script(folder / name, "\n".join(line.strip() for line in body.splitlines()))
         return calls
 
     return make
@@ -113,12 +121,12 @@ def run_wrapper(
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=variables)
 
 
-def checksum(file: Path) -> str:
+def file_sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def apt_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The archive of source package `demo` 1.0, which is all that apt knows of."""
     folder = tmp_path / "pool"
     folder.mkdir()
@@ -129,14 +137,14 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     packaging = folder / "demo_1.0-1.debian.tar.xz"
     packaging.write_bytes(b"no source")
     sums = "\n".join(
-        f" {checksum(file)} {file.stat().st_size} {file.name}" for file in (archive, packaging)
+        f" {file_sha256(file)} {file.stat().st_size} {file.name}" for file in (archive, packaging)
     )
     common = "Binary: demo\nArchitecture: any\nVersion: 1.0-1\nMaintainer: Nobody <nobody@example>"
     description = folder / "demo_1.0-1.dsc"
     description.write_text(
         f"Format: 3.0 (quilt)\nSource: demo\n{common}\nChecksums-Sha256:\n{sums}\n"
     )
-    sums = f" {checksum(description)} {description.stat().st_size} {description.name}\n{sums}"
+    sums = f" {file_sha256(description)} {description.stat().st_size} {description.name}\n{sums}"
     (folder / "Sources").write_text(
         f"Package: demo\nFormat: 3.0 (quilt)\n{common}\nDirectory: .\nChecksums-Sha256:\n{sums}\n"
     )
@@ -152,16 +160,16 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> tuple[Path, str]:
+def git_clone(tmp_path: Path) -> tuple[Path, str]:
     """A git repository with two commits, and the second one's name."""
     folder = tmp_path / "clone"
     folder.mkdir()
     time = "2020-01-01T00:00:00Z"
-    git(folder, "init", "--quiet")
+    run_git(folder, "init", "--quiet")
     for text in ("one\n", "two\n"):
         (folder / "kept").write_text(text)
         (folder / "left out").write_text(text)
-        git(folder, "add", "--all")
+        run_git(folder, "add", "--all")
         commit = ("commit", "--quiet", "--message", text, f"--date={time}")
-        git(folder, *commit, GIT_COMMITTER_DATE=time)
-    return folder, git(folder, "rev-parse", "HEAD")
+        run_git(folder, *commit, GIT_COMMITTER_DATE=time)
+    return folder, run_git(folder, "rev-parse", "HEAD")

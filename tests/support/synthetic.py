@@ -21,7 +21,7 @@ import polars as pl
 from roundtrip.measure import pseudonyms, samples
 from roundtrip.measure.pseudonyms import Pseudonyms
 
-HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
+CSV_HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 #: Latency s, added latency of Boost.MPI s, s/byte, s/byte of datatypes, s/byte of serializing.
 TOOLCHAINS = {
@@ -33,7 +33,7 @@ TOOLCHAINS = {
 HOST = "thunderbolt.example.org"
 SIZES = sorted({1, 2, 3, *(2**k for k in range(2, 24)), *(3 * 2**k for k in range(1, 22))})
 #: run.json of a launch, but for its points and the seal of its samples.
-RUN: dict[str, Any] = {
+RUN_RECORD: dict[str, Any] = {
     **{"schema": 1, "workload": "netpipe", "version": "0.1.0", "complete": True},
     "command": ["netpipe", "--variants=all"],
     "mpi": {"standard": "3.1", "library": "Open MPI v4.1.4, package: Debian OpenMPI"},
@@ -57,7 +57,7 @@ RUN: dict[str, Any] = {
     },
 }
 #: A point of run.json.
-POINT: dict[str, Any] = {
+POINT_RECORD: dict[str, Any] = {
     **{"case": "pingpong/same", "variant": "mpi", "size_bytes": 1, "samples": 1, "batch": 1},
     **{"median_s": 1e-6, "ci_relative_half_width": 0.011, "status": "budget", "verified": True},
 }
@@ -69,7 +69,7 @@ def pseudonym(host: str = HOST, site: str = "local") -> str:
 
 
 @dataclass
-class Tree:
+class SyntheticTree:
     """A run tree under construction."""
 
     path: Path
@@ -85,7 +85,7 @@ class Tree:
     expected: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
 
-    def write(self) -> Tree:
+    def write(self) -> SyntheticTree:
         """The whole tree."""
         self.path.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(self.seed)
@@ -183,7 +183,7 @@ class Tree:
         )
         points = [
             {
-                **POINT,
+                **POINT_RECORD,
                 "case": f"{self.mode}/same",
                 "variant": variant,
                 "size_bytes": size,
@@ -201,11 +201,11 @@ class Tree:
             )
         is_disturbed = number % 5 == 0
         run = {
-            **RUN,
+            **RUN_RECORD,
             "start_time": f"2026-11-21T07:{number:02d}:00Z",
             "seed": number,
             "disturbance": {
-                **RUN["disturbance"],
+                **RUN_RECORD["disturbance"],
                 "load_average_start": [0.4 + 4 * is_disturbed, 0.5, 0.5],
                 "involuntary_context_switches": [12, 2300 if is_disturbed else 9],
             },
@@ -294,4 +294,4 @@ class Tree:
 if __name__ == "__main__":
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 12
     names = tuple(sys.argv[3:]) or ("openmpi41-boost181", "mpich40-boost181")
-    Tree(Path(sys.argv[1]), samples=count, environs=names).write()
+    SyntheticTree(Path(sys.argv[1]), samples=count, environs=names).write()

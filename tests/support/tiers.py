@@ -36,12 +36,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
-def part_of(test: str, parts: int) -> int:
+def part_of_test(test: str, parts: int) -> int:
     """The part, 0 to `parts` - 1, of a test's name."""
     return int.from_bytes(hashlib.sha256(test.encode()).digest()[:8]) % parts
 
 
-def _part(config: pytest.Config) -> tuple[int, int] | None:
+def _requested_part(config: pytest.Config) -> tuple[int, int] | None:
     text = config.getoption("--part")
     if text is None:
         return None
@@ -54,12 +54,12 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
 # Before xdist reads the groups, and after the folders' own, which are registered later.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if part := _part(config):
+    if part := _requested_part(config):
         number, parts = part
         other_items = [
             item
             for item in items
-            if item.get_closest_marker("nightly") and part_of(item.nodeid, parts) != number
+            if item.get_closest_marker("nightly") and part_of_test(item.nodeid, parts) != number
         ]
         config.hook.pytest_deselected(items=other_items)
         other_set = set(other_items)
@@ -96,7 +96,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-class Schedule(LoadGroupScheduling):
+class FileSchedule(LoadGroupScheduling):
     """Groups as marked; of other tests, each file is one."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -104,5 +104,5 @@ class Schedule(LoadGroupScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedule:
-    return Schedule(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileSchedule:
+    return FileSchedule(config, log)

@@ -32,7 +32,7 @@ _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setp
 
 
 @functools.cache
-def confined() -> str:
+def describe_missing_namespaces() -> str:
     """Why this user may not make the namespaces of a virtual cluster, "" if it may."""
     try:
         tools.require_namespaces(rootless=os.geteuid() != 0)
@@ -42,21 +42,21 @@ def confined() -> str:
 
 
 @functools.cache
-def lacking() -> str:
+def describe_missing_cluster() -> str:
     """Why no virtual cluster with MPI jobs can run here, "" if it can."""
     if os.geteuid() != 0:
         return "a virtual cluster with exact latencies needs root"
-    if why := confined():
+    if why := describe_missing_namespaces():
         return why
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     if missing_programs := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
         return f"not installed: {', '.join(missing_programs)} (see testbed/apt-packages.txt)"
-    return programs.lacking(TOOLCHAIN)
+    return programs.describe_missing_toolchains(TOOLCHAIN)
 
 
-def on_a_cluster() -> list[pytest.MarkDecorator]:
+def cluster_marks() -> list[pytest.MarkDecorator]:
     """Marks of nightly tests on a virtual cluster."""
-    why = lacking()
+    why = describe_missing_cluster()
     return [
         pytest.mark.nightly,
         pytest.mark.live,
@@ -64,7 +64,7 @@ def on_a_cluster() -> list[pytest.MarkDecorator]:
     ]
 
 
-def campaign(
+def campaign_text(
     launches: int, cases: int = 2, budget: float = 0.5, minutes: float = 10, over_link: bool = False
 ) -> str:
     """A campaign of tiny launches: inside cluster A and, if two `cases`, over the WAN.
@@ -72,15 +72,17 @@ def campaign(
     With `over_link`, over the WAN alone.
     """
     tables = [
-        _table("NetPIPE", "clusterA", 'placement = ["one-per-node"], mode = ["pingpong"]', budget),
-        _table("NetPIPEWan", "grid", "wan_rtt = [2]", budget),
+        _check_table(
+            "NetPIPE", "clusterA", 'placement = ["one-per-node"], mode = ["pingpong"]', budget
+        ),
+        _check_table("NetPIPEWan", "grid", "wan_rtt = [2]", budget),
     ]
     head = f'title = "Tiny"\nlaunches = {launches}\ntime_limit_minutes = {minutes}\n'
     head += "allow_undecided = true\n"
     return head + "".join(tables[1:] if over_link else tables[:cases])
 
 
-def _table(check: str, partition: str, parameters: str, budget: float) -> str:
+def _check_table(check: str, partition: str, parameters: str, budget: float) -> str:
     return f"""\
 [[check]]
 name = "{check}"
@@ -92,7 +94,7 @@ variables = {{ budget = {budget}, perturbation = 0, end = 1024 }}
 
 
 @dataclass(frozen=True)
-class Virtual:
+class VirtualCluster:
     """A cluster that is up; `share` is a folder that all its nodes see."""
 
     home: Path
@@ -104,7 +106,7 @@ class Virtual:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            **programs.variables(self.share, XDG_STATE_HOME=str(self.home)),
+            **programs.command_environment(self.share, XDG_STATE_HOME=str(self.home)),
             **self.variables,
         }
 
@@ -188,7 +190,7 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
     return True
 
 
-def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
+def checkout_with_site(folder: Path, change: Callable[[str], str]) -> Path:
     """The checkout, with the site.toml of site `virtual` changed; `folder` is made."""
     folder.mkdir()
     for part in CHECKOUT.iterdir():
@@ -203,9 +205,9 @@ def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
 
 
 @contextmanager
-def booted(
+def booted_cluster(
     home: Path, name: str, nodes: str = "2+2", options: Sequence[str] = (), has_small: bool = False
-) -> Iterator[Virtual]:
+) -> Iterator[VirtualCluster]:
     """A cluster of its own, its shared folder below `home`, gone at the end.
 
     `options`: more for ``vcluster up``.  `has_small`: in its shared folder, ``small`` is a file
@@ -215,9 +217,9 @@ def booted(
     share.mkdir(parents=True)
     # Below pytest's folders the names of Slurm's sockets would be too long.
     state = Path(tempfile.mkdtemp(prefix="vc-"))
-    cluster = Virtual(state, share, name)
+    cluster = VirtualCluster(state, share, name)
     try:
-        with small_disk(share / "small") if has_small else nullcontext():
+        with mounted_small_disk(share / "small") if has_small else nullcontext():
             cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
             yield cluster
     finally:
@@ -226,7 +228,7 @@ def booted(
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
+def mounted_small_disk(folder: Path) -> Iterator[None]:
     """A file system of 64 MiB at `folder`, which is made."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)

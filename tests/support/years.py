@@ -26,7 +26,7 @@ START = datetime(2026, 1, 1, 1, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedChanges:
     """What is planted in one series: a ratio from a night on, a drift a year, spikes."""
 
     ratio: float = 1.0
@@ -35,20 +35,22 @@ class Planted:
     spikes: tuple[int, ...] = ()
 
 
-def night(index: int) -> str:
+def night_start(index: int) -> str:
     """The start of a night, counted from 0."""
     return (START + timedelta(days=index)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPage:
+def make_history(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPage:
     """A history: every tenth series regresses, the next improves, the next drifts, one spikes."""
     rng = np.random.default_rng(seed)
-    truths = [_plant(number, nights) for number in range(series)]
-    names = [_names(number) for number in range(series)]
-    frames = [_points(names[n], truths[n], nights, rng) for n in range(series)]
+    truths = [_planted_changes(number, nights) for number in range(series)]
+    names = [_series_names(number) for number in range(series)]
+    frames = [_night_rows(names[n], truths[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
     histories = {
-        tuple(entry.identity.values()): _history(truths[names.index(entry.identity)], nights)
+        tuple(entry.identity.values()): _expected_history(
+            truths[names.index(entry.identity)], nights
+        )
         for entry in split_series(frame)
     }
     return history.HistoryPage(
@@ -56,17 +58,17 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPa
     )
 
 
-def _plant(number: int, nights: int) -> Planted:
+def _planted_changes(number: int, nights: int) -> PlantedChanges:
     step = max(2, nights - 12)
     return {
-        0: Planted(ratio=1.08 + 0.001 * number, night=step),
-        1: Planted(ratio=0.93, night=step - 5),
-        2: Planted(a_year=1.1),
-        3: Planted(spikes=(nights // 2,)),
-    }.get(number % 10, Planted())
+        0: PlantedChanges(ratio=1.08 + 0.001 * number, night=step),
+        1: PlantedChanges(ratio=0.93, night=step - 5),
+        2: PlantedChanges(a_year=1.1),
+        3: PlantedChanges(spikes=(nights // 2,)),
+    }.get(number % 10, PlantedChanges())
 
 
-def _names(number: int) -> dict[str, Any]:
+def _series_names(number: int) -> dict[str, Any]:
     variant, index = VARIANTS[number % 5], number // 5
     environ, size = ENVIRONS[index % 2], index // 2
     case = f"NetPIPE/mode=pingpong,placement=one-per-node@odin:ib+{environ}"
@@ -74,8 +76,8 @@ def _names(number: int) -> dict[str, Any]:
     return dict(zip(SERIES, (*values, "half_round_trip_time", "s"), strict=True))
 
 
-def _points(
-    names: Mapping[str, Any], truth: Planted, nights: int, rng: np.random.Generator
+def _night_rows(
+    names: Mapping[str, Any], truth: PlantedChanges, nights: int, rng: np.random.Generator
 ) -> pl.DataFrame:
     days = np.arange(nights)
     level = 2e-6 * (1 + names["size_bytes"] / 4096)
@@ -88,7 +90,7 @@ def _points(
     reasons = np.where(rng.random(nights) < 0.03, "disturbed", "")
     return pl.DataFrame(
         {
-            "night": [night(index) for index in range(nights)],
+            "night": [night_start(index) for index in range(nights)],
             "digest": [f"{index:064x}" for index in range(nights)],
             **{name: [value] * nights for name, value in names.items()},
             "nodes": [NODES[int(is_second)] for is_second in rng.random(nights) < 0.3],
@@ -115,12 +117,14 @@ def _provenance(nights: int) -> pl.DataFrame:
         ]
 
     rows = [
-        (night(index), f"{index:064x}", *fact) for index in range(nights) for fact in facts(index)
+        (night_start(index), f"{index:064x}", *fact)
+        for index in range(nights)
+        for fact in facts(index)
     ]
     return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
 
 
-def _history(truth: Planted, nights: int) -> SeriesHistory:
+def _expected_history(truth: PlantedChanges, nights: int) -> SeriesHistory:
     if truth.a_year != 1.0:
         drift = LevelDrift(truth.a_year, truth.a_year - 0.01, truth.a_year + 0.01)
         return SeriesHistory(nights, drift=drift, detectable_step=0.031)

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.virtual import Virtual, await_true
+from support.virtual import VirtualCluster, await_true
 from vclusterlib import VclusterError, tools
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
-class Vcluster(Virtual):
+class Vcluster(VirtualCluster):
     """A cluster, up or not, whose commands begin with `prefix`; `home` has its state directory."""
 
     prefix: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def cluster(virtual_cluster: Virtual) -> Vcluster:
+def cluster(virtual_cluster: VirtualCluster) -> Vcluster:
     """The command line of the cluster that the session shares."""
     return Vcluster(virtual_cluster.home, virtual_cluster.share, virtual_cluster.name)
 

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, git, script
-from support.virtual import confined
+from support.programs import CHECKOUT, run_git, write_script
+from support.virtual import describe_missing_namespaces
 
 from roundtrip.measure import campaign_file
 
@@ -78,10 +78,10 @@ def checkout(tmp_path: Path) -> Path:
         ),
         folder / ".venv" / "bin" / "roundtrip": OTHER.format(name="roundtrip", **places) + LOCK,
     }.items():
-        script(file, text)
-    git(folder, "init", "--quiet")
-    git(folder, "add", "workloads")
-    git(folder, "commit", "--quiet", "-m", "one")
+        write_script(file, text)
+    run_git(folder, "init", "--quiet")
+    run_git(folder, "add", "workloads")
+    run_git(folder, "commit", "--quiet", "-m", "one")
     return folder
 
 
@@ -244,7 +244,9 @@ def test_a_step_that_fails_ends_it_with_a_line(checkout: Path) -> None:
     assert commands(checkout)[-1] == "spack install"
 
 
-@pytest.mark.skipif(bool(confined()), reason=confined() or "-")
+@pytest.mark.skipif(
+    bool(describe_missing_namespaces()), reason=describe_missing_namespaces() or "-"
+)
 def test_the_second_prefix_is_empty_and_the_first_out_of_sight(checkout: Path) -> None:
     process = card(checkout, "--second")
 

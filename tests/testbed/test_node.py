@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 from vclusterlib import boot, cgroup
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
@@ -77,7 +77,7 @@ def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
 def with_slurmd(cluster, vcluster, body):
     """The same cluster, with a slurmd of ours found first."""
     folder = cluster.home / f"{cluster.name}-programs"
-    script(folder / "slurmd", f'{body}\nexec /usr/sbin/slurmd "$@"')
+    write_script(folder / "slurmd", f'{body}\nexec /usr/sbin/slurmd "$@"')
     path = f"{folder}:{os.environ['PATH']}"
     return vcluster(cluster.home, cluster.name, {"PATH": path}), folder
 

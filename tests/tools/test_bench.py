@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import synthetic
-from support.launches import leave
+from support.launches import write_launch
 
 from roundtrip import paths
 from roundtrip.errors import UserError
@@ -30,7 +30,7 @@ def test_overhead_is_sessions_without_builds_over_jobs(
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     tree = tmp_path / "smoke" / "local" / "20260101T000000Z"
     round_ = tree / "rounds" / "001"
-    leave(Case("NetPIPE", (), "0" * 8, "local", "smp", "a"), round_)
+    write_launch(Case("NetPIPE", (), "0" * 8, "local", "smp", "a"), round_)
     (tree / "state.json").write_text("{}")
     (round_ / "session.json").write_text(json.dumps({"wall_s": 20.0}))
     tests = [
@@ -116,16 +116,16 @@ def test_drift_between_blocks_is_taken_for_a_difference(
 ) -> None:
     """Latency grows by a third half-way: in one round both have it, in two blocks one has."""
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
-    original = synthetic.Tree.launch
+    original = synthetic.SyntheticTree.launch
 
-    def launch(self: synthetic.Tree, number: int, environ: str, rng: Any) -> Any:
+    def launch(self: synthetic.SyntheticTree, number: int, environ: str, rng: Any) -> Any:
         title, latency, *rest = synthetic.TOOLCHAINS[OPENMPI]
         toolchain = (title, latency * (4 / 3 if number > aa.ROUNDS else 1), *rest)
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(synthetic.TOOLCHAINS, environ, toolchain)
             return original(self, number, environ, rng)
 
-    monkeypatch.setattr(synthetic.Tree, "launch", launch)
+    monkeypatch.setattr(synthetic.SyntheticTree, "launch", launch)
     bundle_data = read()
     assert aa.count_false_claims(bundle_data, aa.draw_rounds, FEW)[0] <= 1
     assert aa.count_false_claims(bundle_data, aa.draw_blocks, FEW)[0] == FEW

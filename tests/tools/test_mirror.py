@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.programs import script
-from support.software import checksum
+from support.programs import write_script
+from support.software import file_sha256
 from typer.testing import CliRunner
 
 from roundtrip.cli import setup
@@ -31,38 +31,42 @@ def filled(folder: Path, sources: Sources, **clones: str) -> dict[str, tuple[str
 
 
 @pytest.fixture
-def demo(pool: Path) -> Sources:
-    return Sources(debian={"demo": DebianSource(package="demo", sha256=checksum(pool))})
+def demo(apt_archive: Path) -> Sources:
+    return Sources(debian={"demo": DebianSource(package="demo", sha256=file_sha256(apt_archive))})
 
 
 @pytest.fixture
-def archive(tmp_path: Path, clone: tuple[Path, str]) -> Path:
+def archive(tmp_path: Path, git_clone: tuple[Path, str]) -> Path:
     """That of the second commit."""
-    folder, commit = clone
+    folder, commit = git_clone
     source = GitSource(repository="-", commit=commit, sha256=WRONG)
     return mirror.write_git_archive(source, str(folder), tmp_path / "made")
 
 
 @needs_apt
 def test_the_mirror_may_be_named_by_a_relative_path(
-    tmp_path: Path, pool: Path, demo: Sources, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, apt_archive: Path, demo: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
     assert filled(Path("carry/sources"), demo)["demo"][0] == "ok"
-    assert mirror.archive_path(tmp_path / "carry" / "sources", checksum(pool), ".tar.xz").is_file()
+    assert mirror.archive_path(
+        tmp_path / "carry" / "sources", file_sha256(apt_archive), ".tar.xz"
+    ).is_file()
 
 
 @needs_apt
 def test_what_apt_cannot_find_does_not_stop_the_rest(
-    tmp_path: Path, pool: Path, clone: tuple[Path, str], archive: Path
+    tmp_path: Path, apt_archive: Path, git_clone: tuple[Path, str], archive: Path
 ) -> None:
-    folder, commit = clone
+    folder, commit = git_clone
     results = filled(
         tmp_path / "mirror",
         Sources(
             debian={"lost": DebianSource(package="lost", sha256=WRONG)},
-            git={"own": GitSource(repository=str(folder), commit=commit, sha256=checksum(archive))},
+            git={
+                "own": GitSource(repository=str(folder), commit=commit, sha256=file_sha256(archive))
+            },
         ),
     )
 
@@ -117,9 +121,9 @@ def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
 
 
 def test_the_command_says_what_lacks_and_exits_1(
-    tmp_path: Path, clone: tuple[Path, str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, git_clone: tuple[Path, str], archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, commit = clone
+    folder, commit = git_clone
     checkout = tmp_path / "checkout"
     for name in ("campaigns", "checks", "spack_repo/testbed"):
         (checkout / name).mkdir(parents=True)
@@ -127,7 +131,7 @@ def test_the_command_says_what_lacks_and_exits_1(
     monkeypatch.chdir(checkout)
     own_file = tmp_path / "own.toml"
     own_file.write_text(
-        f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{checksum(archive)}"\n'
+        f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{file_sha256(archive)}"\n'
     )
     words = ["there", "--sources", str(own_file), "--git"]
 
@@ -164,7 +168,7 @@ def test_spack_clones_without_an_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one that is concretized, Spack finds the spec once for each MPI, and refuses."""
-    script(tmp_path / "spack" / "bin" / "spack", STAND_IN)
+    write_script(tmp_path / "spack" / "bin" / "spack", STAND_IN)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path / "spack"))
     source = GitSource(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
 
@@ -175,9 +179,9 @@ def test_spack_clones_without_an_environment(
 
 @pytest.mark.parametrize("patch", [False, True])
 def test_a_commit_gives_the_same_bytes_for_any_git_settings(
-    tmp_path: Path, clone: tuple[Path, str], patch: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, git_clone: tuple[Path, str], patch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, commit = clone
+    folder, commit = git_clone
     source = GitSource(
         repository="-", commit=commit, sha256=WRONG, patch=patch, paths=("kept",), prefix="one/"
     )
@@ -190,7 +194,7 @@ def test_a_commit_gives_the_same_bytes_for_any_git_settings(
 
     other_archive = mirror.write_git_archive(source, folder.as_uri(), tmp_path / "fetched")
 
-    assert checksum(other_archive) == checksum(plain_archive)
+    assert file_sha256(other_archive) == file_sha256(plain_archive)
     if patch:
         assert "+two" in plain_archive.read_text()
     else:
@@ -198,8 +202,10 @@ def test_a_commit_gives_the_same_bytes_for_any_git_settings(
             assert tar.getnames() == ["one", "one/kept"]
 
 
-def test_a_commit_of_another_checksum_is_not_kept(tmp_path: Path, clone: tuple[Path, str]) -> None:
-    folder, commit = clone
+def test_a_commit_of_another_checksum_is_not_kept(
+    tmp_path: Path, git_clone: tuple[Path, str]
+) -> None:
+    folder, commit = git_clone
 
     results = filled(
         tmp_path / "mirror",
@@ -222,43 +228,47 @@ def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
 
 @needs_apt
 def test_an_archive_of_debian_lies_where_spack_looks(
-    tmp_path: Path, pool: Path, demo: Sources
+    tmp_path: Path, apt_archive: Path, demo: Sources
 ) -> None:
     results = filled(tmp_path / "mirror", demo)
 
     assert results == {"demo": ("ok", "Debian's demo_1.0.orig.tar.xz")}
     files = [file for file in (tmp_path / "mirror").rglob("*") if file.is_file()]
-    assert files == [mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")]
-    assert files[0].read_bytes() == pool.read_bytes()
-    pool.unlink()
+    assert files == [mirror.archive_path(tmp_path / "mirror", file_sha256(apt_archive), ".tar.xz")]
+    assert files[0].read_bytes() == apt_archive.read_bytes()
+    apt_archive.unlink()
     assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", "there already")}
 
 
 @needs_apt
 def test_of_several_versions_that_of_the_recipe_is_taken(
-    tmp_path: Path, pool: Path, demo: Sources
+    tmp_path: Path, apt_archive: Path, demo: Sources
 ) -> None:
     """apt itself takes the newest, where two suites are known."""
-    index = (pool.parent / "Sources").read_text()
-    newer_index = index.replace("Version: 1.0-1", "Version: 2.0-1").replace(checksum(pool), WRONG)
-    with (pool.parent / "Sources").open("a") as file:
-        file.write("\n" + newer_index.replace(pool.name, "demo_2.0.orig.tar.xz"))
+    index = (apt_archive.parent / "Sources").read_text()
+    newer_index = index.replace("Version: 1.0-1", "Version: 2.0-1").replace(
+        file_sha256(apt_archive), WRONG
+    )
+    with (apt_archive.parent / "Sources").open("a") as file:
+        file.write("\n" + newer_index.replace(apt_archive.name, "demo_2.0.orig.tar.xz"))
 
-    assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", f"Debian's {pool.name}")}
+    assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", f"Debian's {apt_archive.name}")}
 
 
 @needs_apt
-def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path, demo: Sources) -> None:
+def test_a_broken_archive_is_brought_again(
+    tmp_path: Path, apt_archive: Path, demo: Sources
+) -> None:
     filled(tmp_path / "mirror", demo)
-    archive = mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")
+    archive = mirror.archive_path(tmp_path / "mirror", file_sha256(apt_archive), ".tar.xz")
     archive.write_bytes(b"half of it")
 
     assert filled(tmp_path / "mirror", demo)["demo"] == ("ok", "Debian's demo_1.0.orig.tar.xz")
-    assert archive.read_bytes() == pool.read_bytes()
+    assert archive.read_bytes() == apt_archive.read_bytes()
 
 
 @needs_apt
-def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, pool: Path) -> None:
+def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, apt_archive: Path) -> None:
     verdict, reason = filled(
         tmp_path / "mirror", Sources(debian={"demo": DebianSource(package="demo", sha256=WRONG)})
     )["demo"]

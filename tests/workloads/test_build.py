@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs import CHECKOUT, needs
+from support.programs import CHECKOUT, skip_without_toolchains
 
 from roundtrip import paths
 from roundtrip.sites import render
@@ -18,7 +18,7 @@ from roundtrip.sites.toolchains.spec import read_catalogue
 TOOLCHAIN = read_catalogue().smoke_names[0]
 MPI, BOOST = (paths.toolchains() / name for name in (TOOLCHAIN.split("-")[0], TOOLCHAIN))
 
-pytestmark = needs(TOOLCHAIN)
+pytestmark = skip_without_toolchains(TOOLCHAIN)
 
 
 def configure(

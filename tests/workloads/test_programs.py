@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, IDLY, lacking, needs, run
+from support.programs import (
+    CHECKOUT,
+    LOWEST_PRIORITY_COMMAND,
+    describe_missing_toolchains,
+    run_in_checkout,
+    skip_without_toolchains,
+)
 
 from roundtrip.sites.toolchains.spec import read_catalogue
 
@@ -17,14 +23,16 @@ CROWDED = "crowded"
 
 def build(toolchain: str) -> Path:
     """The folder where campaigns on site `local` build, with the tests."""
-    if why := lacking(toolchain):
+    if why := describe_missing_toolchains(toolchain):
         pytest.skip(why)
-    run("make", f"build-{toolchain}")
+    run_in_checkout("make", f"build-{toolchain}")
     return CHECKOUT / "build" / toolchain
 
 
 def ctest(tree: Path, *selection: str) -> None:
-    run("ctest", "--test-dir", tree, "--output-on-failure", "--no-tests=error", *selection)
+    run_in_checkout(
+        "ctest", "--test-dir", tree, "--output-on-failure", "--no-tests=error", *selection
+    )
 
 
 def of(study: str) -> tuple[str, str]:
@@ -50,8 +58,8 @@ def test_all_tests_of_a_study_with_the_other_mpi(study: str) -> None:
     ctest(build(MPICH), *of(study), "--label-exclude", CROWDED)
 
 
-@needs(OPEN_MPI)
+@skip_without_toolchains(OPEN_MPI)
 @pytest.mark.nightly
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_sanitizers_find_nothing(study: str) -> None:
-    run(*IDLY, "make", "sanitize", f"STUDY={study}")
+    run_in_checkout(*LOWEST_PRIORITY_COMMAND, "make", "sanitize", f"STUDY={study}")

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, needs
+from support.programs import CHECKOUT, skip_without_toolchains
 
 from roundtrip import paths, studies
 from roundtrip.measure import launch
@@ -28,7 +28,7 @@ ENVIRONMENT = {
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    needs(TOOLCHAIN),
+    skip_without_toolchains(TOOLCHAIN),
 ]
 
 

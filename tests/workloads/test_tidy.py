@@ -6,9 +6,9 @@ A file of its own, behind theirs, so that whichever process of pytest-xdist is f
 from __future__ import annotations
 
 import pytest
-from support.programs import IDLY, run
+from support.programs import LOWEST_PRIORITY_COMMAND, run_in_checkout
 
 
 @pytest.mark.nightly
 def test_clang_tidy_finds_nothing() -> None:
-    run(*IDLY, "make", "tidy-all")
+    run_in_checkout(*LOWEST_PRIORITY_COMMAND, "make", "tidy-all")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs import script
-from support.software import POLL, run_wrapper
+from support.programs import write_script
+from support.software import SACCT_OPTIONS, run_wrapper
 
 from roundtrip.measure import scheduler
 
@@ -42,19 +42,19 @@ LOOK = ("-h", "-j", "7", "-o", "%%i|%%T|%%N|%%r")
 
 
 @pytest.fixture
-def controller(fake: Any, tmp_path: Path) -> Callable[..., Path]:
+def controller(failing_command: Any, tmp_path: Path) -> Callable[..., Path]:
     """Submits job 7; then squeue lists `jobs`, of a controller that began so many s later."""
 
     def make(jobs: str, restarted_s: int, sacct: str = "", down: str = "") -> Path:
         folder = tmp_path / "bin"
         stage = tmp_path / STAGE
         stage.mkdir(parents=True)
-        fake("sbatch", failures=0, answer="Submitted batch job 7")
+        failing_command("sbatch", failures=0, answer="Submitted batch job 7")
         run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-        script(folder / "squeue", SQUEUE)
-        script(folder / "scontrol", CONFIG)
-        fake("sacct", failures=0, answer=sacct)
-        fake("sinfo", failures=0, answer=down)
+        write_script(folder / "squeue", SQUEUE)
+        write_script(folder / "scontrol", CONFIG)
+        failing_command("sacct", failures=0, answer=sacct)
+        failing_command("sinfo", failures=0, answer=down)
         (folder / "squeue.jobs").write_text(jobs.replace("STAGE", str(stage)))
         boot = time.localtime(time.time() + restarted_s)
         (folder / "scontrol.boot").write_text(time.strftime("%Y-%m-%dT%H:%M:%S", boot))
@@ -101,9 +101,9 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
     controller: Any,
 ) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
-    assert "7|RUNNING" in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
+    assert "7|RUNNING" in run_wrapper("sacct", *SACCT_OPTIONS, run_dir=run_dir).stdout
     assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
-    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    lines = run_wrapper("sacct", *SACCT_OPTIONS, run_dir=run_dir).stdout.splitlines()
     assert lines[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
     assert [line.split()[4] for line in calls] == ["7,8", "8"]
@@ -119,7 +119,7 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     end = time.strftime(time_format, time.localtime(time.time() - ago_s))
     job = f"JobId=7 JobName=x JobState={state} ExitCode=3:0 EndTime={end} NodeList=a[1-2]\n"
     (run_dir / "bin" / "scontrol.job").write_text(job)
-    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    lines = run_wrapper("sacct", *SACCT_OPTIONS, run_dir=run_dir).stdout.splitlines()
     is_taken = (state, ago_s) == ("FAILED", 20)
     row = f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows
     assert lines == ["JobID|State", *filter(None, [row])]
@@ -134,7 +134,7 @@ def test_the_end_of_an_earlier_job_of_the_number_is_not_that_of_a_running_one(
 ) -> None:
     row = "7|COMPLETED|0:0|1795000000|a[1-2]"
     run_dir = controller(f"7|{state}|a[1-2]|STAGE\n", -60, f"JobID|State\n{row}")
-    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    lines = run_wrapper("sacct", *SACCT_OPTIONS, run_dir=run_dir).stdout.splitlines()
     assert lines == ["JobID|State", *([row] if is_taken else [])]
 
 
@@ -142,7 +142,7 @@ def test_an_ended_job_with_the_number_of_a_lost_one_does_not_end_it(controller: 
     run_dir = controller("7|FAILED|b1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
     job = "JobId=7 JobState=FAILED ExitCode=3:0 EndTime=1795000000 NodeList=b1\n"
     (run_dir / "bin" / "scontrol.job").write_text(job)
-    assert "FAILED" not in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
+    assert "FAILED" not in run_wrapper("sacct", *SACCT_OPTIONS, run_dir=run_dir).stdout
     assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
 
 

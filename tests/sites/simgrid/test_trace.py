@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
@@ -177,7 +177,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
     def install(*lines: str, folder: str = "toolchains/smpi/bin") -> Path:
         file = tmp_path / folder / "smpirun"
-        script(file, "\n".join(lines))
+        write_script(file, "\n".join(lines))
         return file
 
     return install

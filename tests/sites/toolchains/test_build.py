@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip import paths
 from roundtrip.sites.machine import installed_packages
@@ -161,7 +161,7 @@ def without_apt(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -
     for name in ("gzip", "tar"):
         (programs / name).symlink_to(str(shutil.which(name)))
     for name, body in scripts.items():
-        script(programs / name, f"PATH=/usr/bin:/bin; {body}")
+        write_script(programs / name, f"PATH=/usr/bin:/bin; {body}")
     monkeypatch.setenv("PATH", str(programs))
 
 
@@ -201,7 +201,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: Mpi
 ) -> None:
     program = tmp_path / "with space" / "mpicxx.real"
-    script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
+    write_script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
     monkeypatch.setattr(build, "distribution_mpi_program", lambda name, family: program)
     fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
@@ -241,7 +241,7 @@ class _Packages(AptClient):
     def packages(self, names: list[str]) -> list[Path]:
         root = self.work / "root"
         for name in ("smpicc", "smpicxx", "smpirun"):
-            script(root / "usr" / "bin" / name, SCRIPT)
+            write_script(root / "usr" / "bin" / name, SCRIPT)
         (root / "usr" / "include" / "boost").mkdir(parents=True)
         (root / "DEBIAN").mkdir()
         control = f"Package: {names[0]}\nVersion: 1\nArchitecture: all\n"
@@ -340,7 +340,7 @@ def test_a_failing_build_says_why_and_where_and_leaves_nothing_half_done(tmp_pat
     if not installed_packages(["openmpi-bin"]):
         pytest.skip("Debian's Open MPI is not installed: make setup")
     programs, store = tmp_path / "programs", tmp_path / "store"
-    script(programs / "apt-get", "echo 'E: no mirror answers'; exit 100")
+    write_script(programs / "apt-get", "echo 'E: no mirror answers'; exit 100")
     result = roundtrip(store, name, path=f"{programs}:/usr/bin:/bin")
     assert result.returncode == 1
     log = store / "logs" / f"{name}.log"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.programs import script
+from support.programs import write_script
 
 from roundtrip.sites.toolchains.store import (
     AptClient,
@@ -235,18 +235,18 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 @needs_apt
 @pytest.mark.parametrize("only_sources", [False, True])
 def test_apt_gets_sources_that_the_system_does_not_offer(
-    tmp_path: Path, pool: Path, only_sources: bool
+    tmp_path: Path, apt_archive: Path, only_sources: bool
 ) -> None:
     archive = AptClient(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
     tar = archive.download_source("demo")
     assert tar.name == "demo_1.0.orig.tar.xz"
-    assert tar.read_bytes() == pool.read_bytes()
+    assert tar.read_bytes() == apt_archive.read_bytes()
     assert any((tmp_path / "work" / "lists").glob("*_Packages*")) is not only_sources
 
 
 @needs_apt
-def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> None:
-    pool.write_bytes(b"x" * pool.stat().st_size)
+def test_a_corrupted_download_stops_the_build(tmp_path: Path, apt_archive: Path) -> None:
+    apt_archive.write_bytes(b"x" * apt_archive.stat().st_size)
     archive = AptClient(tmp_path / "work", tmp_path / "log")
     with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
         archive.download_source("demo")
@@ -259,9 +259,9 @@ case "$*" in
   *"download liby"*) touch libx-dev_1.0_all.deb liby_2.0_all.deb ;;
   *"source --download-only"*) touch boost1.81_1.81.0.orig.tar.xz boost1.81_1.81.0-5.debian.tar.xz ;;
 esac"""
-    script(tmp_path / "bin" / "apt-get", body)
+    write_script(tmp_path / "bin" / "apt-get", body)
     etc = tmp_path / "etc"
-    script(tmp_path / "bin" / "apt-config", f"echo \"SINGLE='{etc}/main'\nPARTS='{etc}'\"")
+    write_script(tmp_path / "bin" / "apt-config", f"echo \"SINGLE='{etc}/main'\nPARTS='{etc}'\"")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     etc.mkdir()
     texts = {"main": ONE_LINE, "debian.sources": DEB822, "x.list.disabled": "deb http://no x y\n"}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.bundles import with_medians
-from support.measured import data_of, launch_row, part
+from support.bundles import with_launch_medians
+from support.measured import bundle_data, launch_row, study_section
 
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
@@ -66,7 +66,7 @@ def ddt_data(
             point = {"launch": name, "case_id": case_id, "study": "ddtbench", **FINDING}
             place = {"case": "WRF_x_vec/same", "variant": "mpi_pack_ddt", "finding_error": error}
             points.append({**point, **place})
-    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
+    return bundle_data(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
 
 
 def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...]]:
@@ -92,12 +92,12 @@ def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...
 
 @pytest.fixture(scope="module")
 def section() -> ReportSection:
-    return part(ddt_data())
+    return study_section(ddt_data())
 
 
 @pytest.fixture(scope="module")
 def section_of_two() -> ReportSection:
-    return part(ddt_data(toolchains=(OPENMPI, MPICH)))
+    return study_section(ddt_data(toolchains=(OPENMPI, MPICH)))
 
 
 def verdicts(section: ReportSection) -> dict[str, list[str]]:
@@ -177,7 +177,7 @@ def test_making_types_is_shown_both_ways(section: ReportSection) -> None:
 
 
 def test_five_launches_are_too_few() -> None:
-    assert set(map(tuple, verdicts(part(ddt_data(launches=5))).values())) == {
+    assert set(map(tuple, verdicts(study_section(ddt_data(launches=5))).values())) == {
         ("open: 5 launches give no interval; 7 would",)
     }
 
@@ -196,7 +196,7 @@ def test_both_states_of_memory_are_there_at_every_size(section: ReportSection) -
 
 
 def test_one_state_of_memory_is_answered_where_it_alone_was_measured() -> None:
-    (answer,) = part(ddt_data(launches=6, without="original")).panel_answers
+    (answer,) = study_section(ddt_data(launches=6, without="original")).panel_answers
     assert OPENMPI_LABEL in str(answer) and "use datatypes for NAS_LU_x" in str(answer)
 
 
@@ -276,10 +276,10 @@ def test_the_studys_example_is_beside_ours(section: ReportSection) -> None:
 
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere() -> None:
-    data = with_medians(ddt_data())
+    data = with_launch_medians(ddt_data())
     names = {series.series_key(row): row for row in data.launch_medians.select(*SERIES).to_dicts()}
     series_by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for table in part(data).tables:
+    for table in study_section(data).tables:
         for row in table.rows:
             for column, cell in zip(table.columns, row, strict=True):
                 fields = names.get(cell.linked_series_key, {"variant": "", "phase": ""})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.measured import data_of, launch_row
+from support.measured import bundle_data, launch_row
 
 from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY
@@ -109,7 +109,7 @@ class Bundle:
         details = {
             "npb": bundle_tables.make_frame(self.details, columns(DETAIL_ROW_BY_STUDY["npb"]))
         }
-        return data_of(self.cases, self.rows, details=details)
+        return bundle_data(self.cases, self.rows, details=details)
 
 
 def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:

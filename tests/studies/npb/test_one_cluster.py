@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import numbers
-from support.measured import part, table
+from support.measured import find_table, study_section
 
 from roundtrip import studies
 from roundtrip.measure import store
@@ -33,7 +33,7 @@ def machine() -> Any:
 
 
 def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
-    section = part(machine().data())
+    section = study_section(machine().data())
     top_table = section.verdict_tables[0]
     assert top_table.caption.startswith("Our programs against NPB 3.4")
     assert [column.name for column in top_table.columns[2:]] == ["1 rank", "2 ranks"]
@@ -46,12 +46,12 @@ def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
     cell = next(cells[3] for cells in top_table.rows if cells[3].verdict)
     assert (cell.text[:4], cell.verdict, cell.status_colour) == ("1.25", "faster", "good")
     assert section.title == "NPB: how fast are the NAS Parallel Benchmarks?"
-    link_section = part(make.two_clusters().data())
+    link_section = study_section(make.two_clusters().data())
     assert not [b for b in link_section.verdict_tables if b.caption.startswith("Our programs")]
 
 
 def test_the_answer_needs_no_link() -> None:
-    section = part(machine().data())
+    section = study_section(machine().data())
     scaling, comparison = (plain_text(answer.text) for answer in section.answers)
     assert scaling == "Speed-up on 2 ranks over the fewest: 2.00 times."
     assert comparison == (
@@ -68,7 +68,7 @@ def test_the_answer_needs_no_link() -> None:
 
 
 def test_rates_and_times_of_both_programs() -> None:
-    rates = table(part(machine().data()), "In one machine or cluster")
+    rates = find_table(study_section(machine().data()), "In one machine or cluster")
     names = [column.heading for column in rates.columns]
     assert names[2:5] == ["Time, s", "Rate, Mop/s", "Mop/s per process"]
     native, upstream = (cells for cells in rates.rows if "2 ranks" in cells[0].text)
@@ -80,8 +80,8 @@ def test_rates_and_times_of_both_programs() -> None:
 
 
 def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
-    section = part(machine().data())
-    scaling = table(section, "Speed-up over the fewest ranks")
+    section = study_section(machine().data())
+    scaling = find_table(section, "Speed-up over the fewest ranks")
     assert [(r[1].text, r[2].text[:4], r[3].text[:3]) for r in scaling.rows] == [
         ("1 rank", "2.00", "100"),
         ("1 rank", "1.28", "64\N{NO-BREAK SPACE}"),
@@ -95,7 +95,7 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
 def test_one_number_of_ranks_scales_nowhere() -> None:
     builder = make.Bundle()
     builder.add("CG", 2)
-    section = part(builder.data())
+    section = study_section(builder.data())
     assert not section.figures
     assert "efficiency" not in str(section.panel_answers)
     assert [answer.text for answer in section.answers] == [
@@ -118,7 +118,7 @@ def test_what_is_slower_than_npb_itself_is_a_warning(
     builder = make.Bundle(rounds=rounds)
     builder.add("CG", 2, compute=1.0, problem_class="W")
     builder.add("CG", 2, compute=upstream_time, source="upstream", problem_class="W")
-    warnings = [" ".join(line.split()) for line in part(builder.data()).warnings]
+    warnings = [" ".join(line.split()) for line in study_section(builder.data()).warnings]
     assert len(warnings) == (warning is not None)
     assert all(line.startswith(warning or "") for line in warnings)
 
@@ -147,7 +147,7 @@ def test_both_verifications_are_distinct() -> None:
     builder = machine()
     builder.add("CG", 4, history="not recorded for this class", problem_class="C")
     builder.add("CG", 4, history=None, problem_class="D")
-    counts = table(part(builder.data()), "Launches counted here")
+    counts = find_table(study_section(builder.data()), "Launches counted here")
     assert [tuple(cell.text for cell in row) for row in counts.rows] == [
         ("CG A", "12 of 12", "12 of 12"),
         ("CG A, NPB 3.4", "12 of 12", "not measured"),
@@ -164,8 +164,8 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
             names = {"placement": "one-per-node", "source": source}
             wait = 0.1 + 100 * rtt / 1e3
             builder.add("CG", 2, rtt, compute=compute, communication=wait, **names)
-    section = part(builder.data())
-    rows = table(section, "Compute and communication apart").rows
+    section = study_section(builder.data())
+    rows = find_table(section, "Compute and communication apart").rows
     native, upstream = (cells for cells in rows if "4 ms" in cells[0].text)
     assert numbers(native[2:6]) == ["1.00", "0.501", "0.334", "0.401"]
     assert numbers(upstream[2:6]) == ["not", "not", "not", "0.401"]
@@ -174,9 +174,11 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     shares = "9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"
     assert f"In MPI, waiting included: {shares}" in text
     assert "NPB 3.4's own program: 1.60 times at 4 ms." in text
-    waits = table(section, "What an iteration waits").rows
+    waits = find_table(section, "What an iteration waits").rows
     assert all(cells[2].text.startswith("10.0") for cells in waits)
-    assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
+    assert {cells[3].verdict for cells in find_table(section, "Our programs beside").rows} == {
+        "faster"
+    }
     claims = find_section(studies.get("npb"), builder.data()).ratios_by_claim()
     assert {claim.rtt_ms for claim in verdicts_of_contrast(SOURCE_CONTRAST, claims)} == {
         None,
@@ -190,7 +192,7 @@ def test_what_shares_processors_or_is_implausible_stands_apart() -> None:
     for benchmark, compute, shared in (("CG", 1.0, False), ("MG", 1.6, True), ("LU", 0.4, False)):
         builder.add(benchmark, 1, compute=2.0)
         builder.add(benchmark, 2, compute=compute, shared=shared)
-    lines = [plain_text(answer.text) for answer in part(builder.data()).answers]
+    lines = [plain_text(answer.text) for answer in study_section(builder.data()).answers]
     assert lines == [
         "Speed-up on 2 ranks over the fewest: 2.00 times.",
         "Where ranks share processors: speed-up on 2 ranks over the fewest: 1.25 times.",
@@ -203,7 +205,7 @@ def test_places_that_differ_on_as_many_ranks_are_named() -> None:
     for placement, time in (("shared-memory", 2.0), ("one-per-node", 1.0)):
         builder.add("CG", 2, compute=time, placement=placement)
         builder.add("CG", 2, compute=1.5, source="upstream", placement=placement)
-    comparison = part(builder.data()).answers[-1]
+    comparison = study_section(builder.data()).answers[-1]
     assert plain_text(comparison.text) == (
         "Against NPB 3.4's own programs: faster in CG A on 2 ranks (2 ranks on a node each); "
         "slower in CG A on 2 ranks (2 ranks in one node)."
@@ -216,7 +218,7 @@ def test_a_row_of_ratios_to_npb_itself_is_of_one_environment() -> None:
         for environ, time in (("a", 2.0), ("b", 1.0)):
             builder.add("CG", ranks, compute=time, environ=environ)
             builder.add("CG", ranks, compute=1.5, source="upstream", environ=environ)
-    top_table = part(builder.data()).verdict_tables[0]
+    top_table = study_section(builder.data()).verdict_tables[0]
     assert [[cell.verdict for cell in row[2:]] for row in top_table.rows] == [
         ["slower", "slower"],
         ["faster", "faster"],
@@ -237,7 +239,7 @@ def grown(placement: str = "all-cores", **fields: str) -> make.Bundle:
 def test_what_a_rank_does_in_a_second_falls_by_half() -> None:
     builder = grown()
     builder.add("CG", 2, 4.0, compute=1.0, placement="all-cores", nodes=2)  # over the link
-    growth = table(part(builder.data()), "Efficiency on so many nodes")
+    growth = find_table(study_section(builder.data()), "Efficiency on so many nodes")
     assert [column.name for column in growth.columns] == [
         *("What", "Where", "1 node", "2 nodes", "4 nodes")
     ]
@@ -252,10 +254,10 @@ def test_npbs_own_programs_have_a_row_of_their_own() -> None:
     builder = grown()
     for nodes in TIMES:
         builder.add("CG", 4 * nodes, source="upstream", placement="all-cores", nodes=nodes)
-    growth = table(part(builder.data()), "Efficiency on so many nodes")
+    growth = find_table(study_section(builder.data()), "Efficiency on so many nodes")
     assert [cells[0].text for cells in growth.rows] == ["CG A", "CG A, NPB 3.4"]
 
 
 def test_numbers_of_ranks_are_not_numbers_of_nodes() -> None:
-    captions = [block.caption for block in part(grown("one-per-node").data()).tables]
+    captions = [block.caption for block in study_section(grown("one-per-node").data()).tables]
     assert not [caption for caption in captions if caption.startswith("Efficiency on")]

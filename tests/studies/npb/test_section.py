@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import numbers, row
-from support.bundles import with_medians
-from support.measured import part, table
+from support.bundles import with_launch_medians
+from support.measured import find_table, study_section
 
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
@@ -36,11 +36,11 @@ HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
 @pytest.fixture(scope="module")
 def section() -> ReportSection:
-    return part(make.two_clusters().data())
+    return study_section(make.two_clusters().data())
 
 
 def test_speed_ups_are_those_of_the_data(section: ReportSection) -> None:
-    cells = row(table(section, "Speed-up over one cluster"), "CG A", "UDP")
+    cells = row(find_table(section, "Speed-up over one cluster"), "CG A", "UDP")
     assert cells[1].text == "1 rank"
     # 4 / (2 + 0.001), 4 / (2 + 0.001 + 1), 4 / (2 + 0.001 + 2)
     assert numbers(cells[2:]) == ["2.00", "1.33", "1.000"]
@@ -48,7 +48,7 @@ def test_speed_ups_are_those_of_the_data(section: ReportSection) -> None:
 
 
 def test_round_trips_and_break_even_follow_from_the_times(section: ReportSection) -> None:
-    waits = table(section, "What an iteration waits for")
+    waits = find_table(section, "What an iteration waits for")
     cells = row(waits, "CG A", "UDP")
     assert cells[1].text == "100"  # 4 x 50 messages an iteration, of two ranks
     assert cells[2].text.startswith("50.")
@@ -67,7 +67,7 @@ NAMES = {
 
 def findings(data: BundleData) -> dict[tuple[str, str], str]:
     """(name of the finding, transport) -> verdict."""
-    (verdicts,) = part(data).verdict_tables
+    (verdicts,) = study_section(data).verdict_tables
     found = {}
     for statement, _, finding in verdicts.rows:
         transport = next((name for name in ("UDP", "TCP") if name in finding.text), "")
@@ -102,7 +102,7 @@ def test_partial_evidence_is_named() -> None:
     builder = make.two_clusters(slow=1.05)
     for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
         builder.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
-    (verdicts,) = part(builder.data()).verdict_tables
+    (verdicts,) = study_section(builder.data()).verdict_tables
     rows = {cells[0].text: cells for cells in verdicts.rows}
     for name in (UDP_BETTER_STATEMENT, NOT_CRITICAL_STATEMENT):
         cell = rows[name][2]
@@ -125,7 +125,7 @@ def test_of_a_class_for_trying_no_finding_is_judged() -> None:
     builder = make.Bundle()
     builder.add("LU", 1, compute=2.0, problem_class="S")
     builder.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
-    (verdicts,) = part(builder.data()).verdict_tables
+    (verdicts,) = study_section(builder.data()).verdict_tables
     assert {cells[2].verdict for cells in verdicts.rows} == {"not measured"}
     assert [cells[2].text for cells in verdicts.rows] == [
         "UDP and another transport did not run the same kernel of class A or above",
@@ -157,13 +157,13 @@ def test_ranks_that_gain_and_fewer_that_do_not_are_no_matter_of_the_transport() 
     for ranks, times in ((1, (4.0, 2.0)), (2, (4.0, 8.0))):
         builder.add("CG", ranks, compute=times[0], placement="one-per-node")
         builder.add("CG", 2 * ranks, 4.0, compute=times[1], placement="one-per-node")
-    (answer, *_) = part(builder.data()).answers
+    (answer, *_) = study_section(builder.data()).answers
     text = str(answer.text[0]).replace("\xa0", " ")
     assert "it depends on where in CG A (0.50 to 2.0 times as long)" in text
 
 
 def test_too_few_rounds_settle_nothing() -> None:
-    (verdicts,) = part(make.two_clusters(rounds=5).data()).verdict_tables
+    (verdicts,) = study_section(make.two_clusters(rounds=5).data()).verdict_tables
     assert {cells[2].verdict for cells in verdicts.rows} == {"open", "not measured"}
 
 
@@ -173,12 +173,12 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
     # 1.0 of the time to compute is its own, the rest is waiting for a processor.
     times = {"compute": 2.2, "communication": 0.25}
     builder.add(ranks=4, rtt=4.0, **times, placement="node-per-cluster", shared=True)
-    section = part(builder.data())
-    cells = row(table(section, "Speed-up over one cluster"), "fewer processors")
+    section = study_section(builder.data())
+    cells = row(find_table(section, "Speed-up over one cluster"), "fewer processors")
     assert "in memory inside" in cells[0].text
     assert cells[1].text == "2 ranks in one node"
     assert cells[2].text.startswith("2.00")  # (2 + 0.5) / (2 x 2 / 4 + 0.25)
-    time_cells = row(table(section, "Compute and communication apart"), "4 ms")
+    time_cells = row(find_table(section, "Compute and communication apart"), "4 ms")
     assert numbers(time_cells[6:]) == ["1.02", "2.00"]
 
 
@@ -187,7 +187,7 @@ def test_rows_of_two_placements_carry_different_labels() -> None:
     for placement, time in (("shared-memory", 1.0), ("one-per-node", 2.0)):
         builder.add("CG", ranks=2, compute=time, placement=placement)
     builder.add("CG", ranks=1, compute=2.0)
-    rows = table(part(builder.data()), "In one machine or cluster").rows
+    rows = find_table(study_section(builder.data()), "In one machine or cluster").rows
     assert {cells[0].text.split(", ")[-1] for cells in rows} == {
         *("2 ranks in one node", "2 ranks on a node each", "1 rank")
     }
@@ -197,7 +197,7 @@ def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
     builder = make.Bundle()
     builder.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
     builder.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
-    cells = row(table(part(builder.data()), "Speed-up over one cluster"), "BT A")
+    cells = row(find_table(study_section(builder.data()), "Speed-up over one cluster"), "BT A")
     assert cells[1].text == "4 ranks on a node each, fewer processors"
     assert cells[2].text.startswith("0.500")
 
@@ -206,10 +206,10 @@ def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(
     section: ReportSection,
 ) -> None:
     for start in ("Speed-up over", "What an iteration", "Compute and", "Transports against"):
-        link_table = table(section, start)
+        link_table = find_table(section, start)
         assert "emulated WAN" in link_table.caption
         assert all("emulated WAN" in cells[0].text for cells in link_table.rows), start
-    local_table = table(section, "In one machine or cluster")
+    local_table = find_table(section, "In one machine or cluster")
     assert not any("emulated" in cell.text for cells in local_table.rows for cell in cells)
     assert len(section.figures) == 2
     assert all(
@@ -222,7 +222,7 @@ def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     builder = make.two_clusters()
     builder.add("FT", 1)
     builder.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
-    picture = part(builder.data()).answer_gallery
+    picture = study_section(builder.data()).answer_gallery
     assert picture
     study_marks = {
         f.alt_text.split(": ")[1]: "The study, 2003" in first_svg_file(f) for f in picture.figures
@@ -234,7 +234,7 @@ def test_lost_cases_keep_their_place() -> None:
     builder = make.two_clusters()
     builder.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
     builder.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
-    speedups = table(part(builder.data()), "Speed-up over one cluster")
+    speedups = find_table(study_section(builder.data()), "Speed-up over one cluster")
     assert [column.name for column in speedups.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
     assert row(speedups, "CG A", "UDP")[4].text == "no launch completed"
     assert row(speedups, "CG A", "TCP")[4].text == "not measured"
@@ -244,8 +244,8 @@ def test_lost_cases_keep_their_place() -> None:
 def test_without_a_base_there_is_no_speed_up() -> None:
     builder = make.Bundle()
     builder.add("CG", 2, 4.0, communication=1.0, placement="one-per-node")
-    section = part(builder.data())
-    speedups = table(section, "Speed-up over one cluster")
+    section = study_section(builder.data())
+    speedups = find_table(section, "Speed-up over one cluster")
     assert row(speedups, "CG")[2].text == "no base in one cluster"
     assert section.answers == ()
     assert not section.figures
@@ -265,9 +265,9 @@ def test_launches_are_paired_by_round_whichever_came_back() -> None:
     builder = drifting()
     lost_launches = ("0000/0", "0000/1", "0001/2")  # of the base and of TCP
     builder.cases = [case for case in builder.cases if case["launch"] not in lost_launches]
-    section = part(builder.data())
-    gain = row(table(section, "Speed-up over one cluster"), "CG A", "TCP")[2]
-    (transport_row,) = table(section, "Transports against each other").rows
+    section = study_section(builder.data())
+    gain = row(find_table(section, "Speed-up over one cluster"), "CG A", "TCP")[2]
+    (transport_row,) = find_table(section, "Transports against each other").rows
     ratios = [" ".join(cell.text.split()) for cell in (gain, transport_row[2])]
     assert ratios == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
 
@@ -276,8 +276,8 @@ def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
     builder = drifting()
     for case in builder.cases:
         case["campaign_round"] += 100 * (case["partition"] == "clusterA")
-    section = part(builder.data())
-    cells = row(table(section, "Speed-up over one cluster"), "CG A", "TCP")
+    section = study_section(builder.data())
+    cells = row(find_table(section, "Speed-up over one cluster"), "CG A", "TCP")
     assert cells[2].text == "not in the same rounds"
     (items,) = [b for b in section.blocks if isinstance(b, BulletList) and "over CG A" in str(b)]
     reason = "no round launched both (one in rounds 1 to 9, the other in rounds 101 to 109)"
@@ -291,7 +291,7 @@ def test_launches_of_unknown_rounds_are_paired_in_order_whatever_their_sessions(
     builder = make.two_clusters()
     for number, case in enumerate(builder.cases):
         case["round"] = f"{int(case['round']) * 100 + number // builder.rounds:05d}"
-    assert part(builder.data()) == section
+    assert study_section(builder.data()) == section
 
 
 def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
@@ -299,7 +299,7 @@ def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
     for status in ("failed", "missing"):
         builder.add("MG", 4, 4.0, placement="one-per-node", status=status)
         builder.cases[-1]["emulation"] = setting_rows({"wan_rtt_ms": 4, "shared_processors": 2})
-    speedups = table(part(builder.data()), "Speed-up over one cluster")
+    speedups = find_table(study_section(builder.data()), "Speed-up over one cluster")
     assert row(speedups, "MG A")[-1].text == "no launch completed"
 
 
@@ -307,7 +307,7 @@ def test_hostile_names_are_text() -> None:
     builder = make.Bundle()
     builder.add(HOSTILE, 1, toolchain=HOSTILE)
     builder.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
-    page = renderers.render_html(Report(HOSTILE, (), (), (part(builder.data()),)))
+    page = renderers.render_html(Report(HOSTILE, (), (), (study_section(builder.data()),)))
     assert page.count("<script>") == 1  # the page's own
     assert "alert(" not in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)[-1]
     assert "<img" not in page
@@ -321,12 +321,12 @@ def test_a_bundle_without_npb_has_no_section() -> None:
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
-    data = with_medians(make.two_clusters().data())
+    data = with_launch_medians(make.two_clusters().data())
     names = {
         series.series_key(fields): fields
         for fields in data.launch_medians.select(*SERIES).to_dicts()
     }
-    rows = table(part(data), "Compute and communication apart").rows
+    rows = find_table(study_section(data), "Compute and communication apart").rows
     series_fields = [names[cells[1].linked_series_key] for cells in rows]
     assert {fields["metric"] for fields in series_fields} == {"rate"}
     assert len({fields["case_id"] for fields in series_fields}) == len(rows) == 12

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import with_medians
-from support.measured import data_of, launch_row, part, table
+from support.bundles import with_launch_medians
+from support.measured import bundle_data, find_table, launch_row, study_section
 
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
@@ -67,24 +67,24 @@ def osu_data(
         points.append({"launch": name, "verified": benchmark != "barrier"})
         emulation = setting_rows(emulated if emulated and study == "osu" else {})
         cases.append(launch_row(name, f"{study}/{benchmark}", study, emulation=emulation))
-    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
+    return bundle_data(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
 
 
 @pytest.fixture(scope="module")
 def section() -> ReportSection:
-    return part(osu_data())
+    return study_section(osu_data())
 
 
 @pytest.mark.parametrize(
     ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, OPEN), (1.2, DISAGREE)]
 )
 def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
-    section = part(osu_data(netpipe))
+    section = study_section(osu_data(netpipe))
     (verdicts,) = section.verdict_tables
     suffix = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
     assert verdicts.rows[0][1].verdict == f"{outcome}{suffix}"
     assert verdicts.rows[0][2].text == "not measured"  # bw was not launched
-    rows = table(section, "OSU and our NetPIPE").rows
+    rows = find_table(section, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
     (values, answer), (panel_answer,) = section.answers, section.panel_answers
@@ -106,36 +106,36 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
 def test_what_is_not_measured_is_said_of_the_whole() -> None:
     data = osu_data()
     launches = data.launches.with_columns(simulated=True).filter(pl.col("study") == "osu")
-    (answer,) = part(replace(data, launches=launches)).answers
+    (answer,) = study_section(replace(data, launches=launches)).answers
     assert answer.text == (f"{BARRIER} (SIMULATED).",)
 
 
 def test_too_few_launches_settle_nothing() -> None:
-    (verdicts,) = part(osu_data(2.0, launches=5)).verdict_tables
+    (verdicts,) = study_section(osu_data(2.0, launches=5)).verdict_tables
     assert verdicts.rows[0][1].verdict == OPEN
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
-    section = part(osu_data(emulated={"wan_rtt_ms": 2}))
+    section = study_section(osu_data(emulated={"wan_rtt_ms": 2}))
     assert section.verdict_tables == ()
-    assert "EMULATED WAN: RTT 2 ms" in table(section, "Times in µs").rows[0][0].text
+    assert "EMULATED WAN: RTT 2 ms" in find_table(section, "Times in µs").rows[0][0].text
 
 
 def test_a_launch_counts_with_its_median_and_not_with_its_mean(section: ReportSection) -> None:
-    rows = table(section, "Times in µs").rows
+    rows = find_table(section, "Times in µs").rows
     texts = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
     assert texts["latency"][2].startswith("0.602 [0.600,")
     assert texts["barrier"][0].startswith("1.00 [1.00,")
 
 
 def test_rates_have_messages_a_second(section: ReportSection) -> None:
-    (row,) = table(section, "Bandwidth in MB/s").rows
+    (row,) = find_table(section, "Bandwidth in MB/s").rows
     assert row[1].text == "mbw_mr"
     assert row[-1].text.startswith("12.5 [12.5,")
 
 
 def test_it_is_said_what_was_compared_with_what_was_sent(section: ReportSection) -> None:
-    rows = table(section, "What was run").rows
+    rows = find_table(section, "What was run").rows
     programs = {row[1].text: (row[3].text, row[5].text) for row in rows}
     assert programs == {
         "latency": ("median", "all compared"),
@@ -154,8 +154,8 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
     data = osu_data()
     values = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
     rounded_data = replace(data, samples=data.samples.with_columns(value=values))
-    section = part(rounded_data)
-    assert table(section, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
+    section = study_section(rounded_data)
+    assert find_table(section, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
     assert [figure.name for figure in section.figures] == ["osu-latency-1"]
 
 
@@ -189,16 +189,16 @@ def test_the_rule_works_both_ways(
 
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
-    data = with_medians(osu_data())
+    data = with_launch_medians(osu_data())
     names = {series.series_key(row): row for row in data.launch_medians.select(*SERIES).to_dicts()}
-    section = part(data)
-    times = {row[1].text: row for row in table(section, "Times").rows}
+    section = study_section(data)
+    times = {row[1].text: row for row in find_table(section, "Times").rows}
     assert names[times["latency"][4].linked_series_key]["phase"] == "p50"
     assert names[times["latency"][4].linked_series_key]["size_bytes"] == 1024
     assert names[times["barrier"][2].linked_series_key]["phase"] == "average"
-    (rates,) = table(section, "Bandwidth").rows
+    (rates,) = find_table(section, "Bandwidth").rows
     assert names[rates[-1].linked_series_key]["metric"] == "message_rate"
-    row = table(section, "OSU and our NetPIPE").rows[0]
+    row = find_table(section, "OSU and our NetPIPE").rows[0]
     assert [names[cell.linked_series_key]["study"] for cell in row[3:5]] == ["osu", "netpipe"]
 
 

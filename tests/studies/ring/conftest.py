@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.measured import part
-from support.ring import TRUTH, ring_data
+from support.measured import study_section
+from support.ring import TRANSPORT_COSTS, ring_data
 
 from roundtrip.report.blocks import ReportSection
 
 
 @pytest.fixture(scope="session")
 def section() -> ReportSection:
-    return part(ring_data(TRUTH))
+    return study_section(ring_data(TRANSPORT_COSTS))

@@ -8,8 +8,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.measured import part, table
-from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
+from support.measured import find_table, study_section
+from support.ring import (
+    SIZES,
+    TRANSPORT_COSTS,
+    answer_texts,
+    panel_answer_text,
+    ring_data,
+    triple_time_at_10_kb,
+)
 
 from roundtrip.report.blocks import Gallery, ReportSection
 from roundtrip.report.data import BundleData
@@ -28,14 +35,14 @@ def test_the_three_reasons_follow_the_data(section: ReportSection) -> None:
 
 def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: ReportSection) -> None:
     read_variants = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
-    read_section = part(ring_data(TRUTH | read_variants))
-    read_table = table(read_section, "Effective bandwidth in MB/s when")
+    read_section = study_section(ring_data(TRANSPORT_COSTS | read_variants))
+    read_table = find_table(read_section, "Effective bandwidth in MB/s when")
     rows = {row[1].text: row for row in read_table.rows}
     read_row = rows["Region over MPI two-sided, all read"]
     assert [round(float(cell.text.split()[0]), 1) for cell in read_row[2:]] == [1.5] * 4
     unread_row = rows["Region over MPI two-sided, nobody reads"]
     assert float(unread_row[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
-    assert re.search(r"with every byte read 1\.[45]\d \[", answer(read_section))
+    assert re.search(r"with every byte read 1\.[45]\d \[", panel_answer_text(read_section))
     assert not [t for t in section.tables if "when every byte is read" in t.caption]
 
 
@@ -48,22 +55,30 @@ def test_the_axis_ends_where_nothing_physical_is_meant(section: ReportSection) -
 
 
 def test_too_few_launches_settle_nothing() -> None:
-    (verdicts,) = part(ring_data(TRUTH, launches=5)).verdict_tables
+    (verdicts,) = study_section(ring_data(TRANSPORT_COSTS, launches=5)).verdict_tables
     more = [f"open: about {count} more launches" for count in (3, 4, 4)]
     assert [cell.verdict for cell in verdicts.rows[0][1:4]] == more
 
 
 def test_goals_are_judged_by_their_intervals(section: ReportSection) -> None:
-    study_row, row = table(section, "A region's pass inside a node").rows
+    study_row, row = find_table(section, "A region's pass inside a node").rows
     assert study_row[1].text == "2.80"
     assert [cell.verdict for cell in row[3:7]] == ["reached"] * 4
-    slow = {**TRUTH, "region": (0.3e-6, 3e-13), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
-    _, row = table(part(ring_data(slow)), "A region's pass inside a node").rows
+    slow = {
+        **TRANSPORT_COSTS,
+        "region": (0.3e-6, 3e-13),
+        "mpi": (0.3e-6, 1e-11),
+        "mpi-typed": (0.4e-6, 0),
+    }
+    _, row = find_table(study_section(ring_data(slow)), "A region's pass inside a node").rows
     assert [cell.verdict for cell in row[3:7]] == ["not reached"] * 4
 
 
 def test_flatness_in_hand_overs_stands_beside_that_in_time() -> None:
-    goals = table(part(ring_data(TRUTH, change=processors_move_apart)), "A region's pass inside")
+    goals = find_table(
+        study_section(ring_data(TRANSPORT_COSTS, change=triple_time_at_10_kb)),
+        "A region's pass inside",
+    )
     cells = dict(zip((column.name for column in goals.columns), goals.rows[1], strict=True))
     time_flatness, hand_over_flatness = (
         cells[f"Largest / smallest{suffix}"] for suffix in ("", ", in hand-overs")
@@ -76,27 +91,29 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
     def change(launch: int, variant: str, size: int) -> float | None:
         return None if (launch, variant, size) == (3, "cache-line", SIZES[-1]) else 1
 
-    _, row = table(part(ring_data(TRUTH, change=change)), "A region's pass inside").rows
+    _, row = find_table(
+        study_section(ring_data(TRANSPORT_COSTS, change=change)), "A region's pass inside"
+    ).rows
     assert not row[4].text.endswith("launches")
     assert row[5].text.endswith("; measured in 9 of 10 launches")
 
 
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
-    truth = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
-    section = part(ring_data(truth, case="1+1"))
+    truth = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
+    section = study_section(ring_data(truth, case="1+1"))
     assert not [t for t in section.tables if t.caption.startswith("A region's pass inside")]
 
 
 def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(
     section: ReportSection,
 ) -> None:
-    rows = table(section, "The size in bytes from which").rows
+    rows = find_table(section, "The size in bytes from which").rows
     assert {row[2].text: row[3].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
 
 
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     def drawn(case: str) -> str:
-        return first_svg_file(part(ring_data(TRUTH, case=case)).figures[0])
+        return first_svg_file(study_section(ring_data(TRANSPORT_COSTS, case=case)).figures[0])
 
     assert "The study, 2002" in drawn("2")
     assert "The study, 2002" not in drawn("2+1")
@@ -122,8 +139,8 @@ def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure(
 
 
 def test_figures_of_a_toolchain_have_a_gallery_and_curves_on_each_other_stay_visible() -> None:
-    ring = ring_data(TRUTH)
-    section = part(together(ring, renamed(ring, "y", toolchain=pl.lit("MPICH"))))
+    ring = ring_data(TRANSPORT_COSTS)
+    section = study_section(together(ring, renamed(ring, "y", toolchain=pl.lit("MPICH"))))
     galleries = [block for block in section.blocks if isinstance(block, Gallery)]
     titles = [{figure.plot.title for figure in g.figures if figure.plot} for g in galleries]
     assert titles == [{"MPICH, 2 ranks in one node"}, {"Open MPI, 2 ranks in one node"}]
@@ -136,12 +153,12 @@ def test_figures_of_a_toolchain_have_a_gallery_and_curves_on_each_other_stay_vis
 
 
 def said(section: ReportSection) -> dict[str, tuple[str, str, str]]:
-    rows = table(section, "What the study says").rows
+    rows = find_table(section, "What the study says").rows
     return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}
 
 
 def test_every_figure_of_the_study_stands_beside_ours() -> None:
-    rows = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
+    rows = said(study_section(ring_data(TRANSPORT_COSTS | {"pvm": (5e-6, 6e-10)})))
     assert len(rows) == 15
     measured_rows = {k: row for k, row in rows.items() if not row[1].startswith("not measured")}
     *reasons, constant, linear, larger, rate, gain = measured_rows.values()
@@ -163,7 +180,7 @@ def test_every_figure_of_the_study_stands_beside_ours() -> None:
 
 def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
     wire = {"region-udp": (5e-6, 0.9e-6), "mpi": (5e-6, 1.2e-6), "region": (5e-6, 1.2e-6)}
-    findings = said(part(ring_data(wire, **HUB)))
+    findings = said(study_section(ring_data(wire, **HUB)))
     goodput = next(row for key, row in findings.items() if "almost the entire" in key)
     assert "of what the wire can carry, by UDP (EMULATED HUB: 10 Mbit/s)" in goodput[1]
     gain = next(row for key, row in findings.items() if "superior" in key)
@@ -171,7 +188,9 @@ def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None
 
 
 def test_more_ranks_than_processors_stand_apart() -> None:
-    first, *_ = lines(part(ring_data(TRUTH, case="3", placement="oversubscribed")))
+    first, *_ = answer_texts(
+        study_section(ring_data(TRANSPORT_COSTS, case="3", placement="oversubscribed"))
+    )
     assert first.startswith("More ranks than processors: in a node a region is passed in 0.1")
 
 
@@ -183,27 +202,29 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
         "pvm": (600e-6, wire),
         "pvm-xdr": (700e-6, wire),
     }
-    goodputs = table(part(ring_data(truth, **HUB)), "Goodput at 1\xa0kB")
+    goodputs = find_table(study_section(ring_data(truth, **HUB)), "Goodput at 1\xa0kB")
     limit, region, mpi, *pvm = goodputs.rows
     assert (limit[1].text, limit[2].text) == ("What the wire can carry", "1.17")
     assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
     assert (region[-1].status_colour, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
     quick = ring_data({"region-udp": (-5 * wire, wire)}, **HUB)
-    _, region = table(part(quick), "Goodput at 1\xa0kB").rows
+    _, region = find_table(study_section(quick), "Goodput at 1\xa0kB").rows
     assert region[-1].verdict == "reached"
 
 
 def constant_verdict(ring: BundleData) -> str:
-    findings = said(part(ring))
+    findings = said(study_section(ring))
     return next(row[2] for key, row in findings.items() if "is a constant" in key)
 
 
 def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
-    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()][4:]
+    verdicts = [
+        row[2] for row in said(study_section(ring_data(TRANSPORT_COSTS, launches=5))).values()
+    ][4:]
     # The constant time, the linear bandwidth, larger regions, and the gain over MPI.
     assert [verdict for verdict in verdicts if verdict] == ["open"] * 4
-    variants = {name: times for name, times in TRUTH.items() if name != "cache-line"}
+    variants = {name: times for name, times in TRANSPORT_COSTS.items() if name != "cache-line"}
     straddling = ring_data(variants, change=lambda i, _, size: 3 if i % 2 and size > 10 else 1)
     assert constant_verdict(straddling) == "open"
     rising = ring_data(variants, change=lambda i, _, size: 3 if size > 10 else 1)
@@ -213,7 +234,7 @@ def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
 def test_goodput_is_full_only_if_its_interval_is() -> None:
     quick = {"region-udp": (-4e-6, 0.8e-6), "mpi": (5e-6, 1.2e-6)}
     for launches, verdict in ((10, "holds"), (1, "open")):
-        rows = said(part(ring_data(quick, launches=launches, **HUB)))
+        rows = said(study_section(ring_data(quick, launches=launches, **HUB)))
         assert next(row for key, row in rows.items() if "almost the entire" in key)[2] == verdict
 
 
@@ -239,7 +260,7 @@ def together(*rings: BundleData) -> BundleData:
 
 
 def test_rings_on_two_partitions_are_distinct() -> None:
-    data = ring_data({"mpi": TRUTH["mpi"]}, case="1+1", placement="one-per-node")
+    data = ring_data({"mpi": TRANSPORT_COSTS["mpi"]}, case="1+1", placement="one-per-node")
     moved = renamed(data, "y", partition=pl.lit("clusterB"))
     assert [panel.title for panel in RingCurves(together(data, moved)).panels] == [
         f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
@@ -259,8 +280,8 @@ def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
         )
         for nodes, factor in ((2, 1.0), (4, 2.0))
     ]
-    section = part(together(*rings))
-    growth = table(section, "Efficiency on so many nodes")
+    section = study_section(together(*rings))
+    growth = find_table(section, "Efficiency on so many nodes")
     rows = [[cell.text for cell in cells] for cells in growth.rows]
     assert [row[:3] for row in rows] == [
         [f"A pass by MPI, {size}", "Open MPI, on a node each", "100\u00a0%, 2 ranks"]

@@ -6,36 +6,45 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.measured import part, table
-from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
+from support.measured import find_table, study_section
+from support.ring import (
+    SIZES,
+    TRANSPORT_COSTS,
+    answer_texts,
+    panel_answer_text,
+    ring_data,
+    triple_time_at_10_kb,
+)
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import BulletList, ReportSection
 from roundtrip.report.painter import first_svg_file
 
-NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
+NETWORK = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
 WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
 UNEVEN = {10: 1.0, 1_000: 2.0, 10_000: 4.0, 1_000_000: 8.0}
 
 
 def crossovers(section: ReportSection) -> dict[tuple[str, str], str]:
-    rows = table(section, "The size in bytes from which").rows
+    rows = find_table(section, "The size in bytes from which").rows
     return {(row[1].text, row[2].text): row[3].text for row in rows}
 
 
 def texts(section: ReportSection) -> list[str]:
     cells = [cell.text for table in section.tables for row in table.rows for cell in row]
-    return [*cells, answer(section)]
+    return [*cells, panel_answer_text(section)]
 
 
 def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
-    data = ring_data({"mpi": TRUTH["mpi"]}, launches=1, case="1+1", placement="one-per-node")
-    section = part(replace(data, launches=data.launches.with_columns(simulated=True)))
+    data = ring_data(
+        {"mpi": TRANSPORT_COSTS["mpi"]}, launches=1, case="1+1", placement="one-per-node"
+    )
+    section = study_section(replace(data, launches=data.launches.with_columns(simulated=True)))
     assert [answer.text for answer in section.answers] == [(labels.ONLY_SIMULATED_NOTE,)]
 
 
 def test_nothing_goes_by_reference_between_nodes() -> None:
-    section = part(ring_data(WITH_UDP, case="1+1"))
+    section = study_section(ring_data(WITH_UDP, case="1+1"))
     assert not [text for text in texts(section) if "by reference" in text]
     assert not [t for t in section.tables if t.caption.startswith("The size in bytes")]
     for svg in map(first_svg_file, section.figures[:2]):
@@ -44,7 +53,7 @@ def test_nothing_goes_by_reference_between_nodes() -> None:
 
 
 def test_a_hybrid_ring_says_which_way_goes_where() -> None:
-    sizes = crossovers(part(ring_data(WITH_UDP, case="2+1")))
+    sizes = crossovers(study_section(ring_data(WITH_UDP, case="2+1")))
     by_mpi, by_udp = "by MPI's messages between", "by UDP between"
     assert sizes == {
         (f"Region by reference in a node and {way}", transport): text
@@ -56,9 +65,9 @@ def test_a_hybrid_ring_says_which_way_goes_where() -> None:
 def test_the_launch_itself_says_whether_a_pass_stays_in_a_node() -> None:
     # Ranks of two nodes in turn: no neighbour is on the same.
     details: dict[str, Any] = {"passes_per_lap": {"shared": 0, "network": 4}}
-    section = part(ring_data(NETWORK, case="2+2", details=details))
+    section = study_section(ring_data(NETWORK, case="2+2", details=details))
     assert not [text for text in texts(section) if "by reference" in text]
-    assert crossovers(part(ring_data(NETWORK, case="pretended 2+2")))
+    assert crossovers(study_section(ring_data(NETWORK, case="pretended 2+2")))
 
 
 def test_the_bare_line_goes_one_way(section: ReportSection) -> None:
@@ -68,35 +77,44 @@ def test_the_bare_line_goes_one_way(section: ReportSection) -> None:
 
 
 def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
-    section = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
-    _, row = table(section, "A region's pass inside a node").rows
+    section = study_section(ring_data(TRANSPORT_COSTS, change=lambda _, name, size: UNEVEN[size]))
+    _, row = find_table(section, "A region's pass inside a node").rows
     assert 0.54 < float(row[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
-    assert f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10" in answer(section)
+    assert (
+        f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10"
+        in panel_answer_text(section)
+    )
 
 
 def test_the_answer_names_the_sizes_it_is_flat_over(section: ReportSection) -> None:
     prefix = "µs whatever its size from 10\xa0B to "
-    assert f"{prefix}1\xa0MB (largest over smallest in bare hand-overs 1.0" in answer(section)
-    data = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
-    assert f"{prefix}10\xa0kB (" in answer(part(data))
-    text = answer(part(ring_data(TRUTH, launches=5)))
+    assert f"{prefix}1\xa0MB (largest over smallest in bare hand-overs 1.0" in panel_answer_text(
+        section
+    )
+    data = ring_data(
+        TRANSPORT_COSTS, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1
+    )
+    assert f"{prefix}10\xa0kB (" in panel_answer_text(study_section(data))
+    text = panel_answer_text(study_section(ring_data(TRANSPORT_COSTS, launches=5)))
     assert "whatever its size" not in text
     assert "the median over its sizes from 10\xa0B to 1\xa0MB" in text
 
 
 def test_the_answer_is_of_flatness_in_hand_overs_where_there_is_one() -> None:
-    text = answer(part(ring_data(TRUTH, change=processors_move_apart)))
+    text = panel_answer_text(study_section(ring_data(TRANSPORT_COSTS, change=triple_time_at_10_kb)))
     assert "µs, the median over its sizes from 10\xa0B to 1\xa0MB, and in the same number" in text
     assert "number of bare hand-overs at each (largest over smallest in bare hand-overs 1.0" in text
-    variants = {name: truth for name, truth in TRUTH.items() if name != "cache-line"}
-    time_text = answer(part(ring_data(variants, change=processors_move_apart)))
+    variants = {name: truth for name, truth in TRANSPORT_COSTS.items() if name != "cache-line"}
+    time_text = panel_answer_text(study_section(ring_data(variants, change=triple_time_at_10_kb)))
     assert "the median over its sizes" in time_text and "(largest over smallest 3.0" in time_text
     assert "hand-overs" not in time_text
 
 
 def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -> None:
-    assert answer(section).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
-    gain, reasons = answer(section).split("; ", 1)[1].split("; ", 1)
+    assert panel_answer_text(section).startswith(
+        "Open MPI, 2 ranks in one node: a region is passed in 0.1"
+    )
+    gain, reasons = panel_answer_text(section).split("; ", 1)[1].split("; ", 1)
     start, end = "a region by reference has ", " times the effective bandwidth of the best "
     assert gain.startswith(start) and 12 < float(gain.removeprefix(start).split()[0]) < 13
     assert gain.endswith(f"{end}two-sided MPI at 10\xa0kB")
@@ -105,16 +123,16 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -
         "type processing costs (mpi-typed): does not hold."
     )
     assert section.panel_answers[0].status_colour == "warn"  # one of the reasons holds in part
-    udp = answer(part(ring_data(WITH_UDP, case="1+1")))
+    udp = panel_answer_text(study_section(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
-    region_section = part(ring_data({"region": TRUTH["region"]}))
-    assert answer(region_section).endswith("; no reason of the study could be tested.")
+    region_section = study_section(ring_data({"region": TRANSPORT_COSTS["region"]}))
+    assert panel_answer_text(region_section).endswith("; no reason of the study could be tested.")
     assert (
         region_section.panel_answers[0].status_colour
         == region_section.answers[-1].status_colour
         == "warn"
     )
-    timing, gain_line, *reason_lines = lines(section)
+    timing, gain_line, *reason_lines = answer_texts(section)
     assert timing.startswith("In a node a region is passed in 0.1") and timing.endswith(" size.")
     assert gain_line.startswith("A region has 12")
     assert gain_line.endswith("best two-sided MPI at 10\xa0kB.")
@@ -123,7 +141,7 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -
         "“control messages cost” (elepar's study, 2002): holds in part.",
         "“type processing costs” (elepar's study, 2002): does not hold.",
     ]
-    top_text = "".join(lines(part(ring_data(TRUTH, launches=5))))
+    top_text = "".join(answer_texts(study_section(ring_data(TRANSPORT_COSTS, launches=5))))
     assert "whatever its size" not in top_text and "(median over its sizes)" in top_text
 
 
@@ -132,7 +150,7 @@ def test_a_reason_holds_only_at_the_sizes_measured(transport: str) -> None:
     def change(_: int, variant: str, size: int) -> float | None:
         return None if (variant, size) == (transport, SIZES[-1]) else 1
 
-    (verdicts,) = part(ring_data(TRUTH, change=change)).verdict_tables
+    (verdicts,) = study_section(ring_data(TRANSPORT_COSTS, change=change)).verdict_tables
     verdict_cells = [(cell.verdict, cell.status_colour) for cell in verdicts.rows[0][1:4]]
     suffix = " where measured (10\xa0B to 10\xa0kB)"
     assert verdict_cells == [
@@ -150,21 +168,27 @@ def odd_launches_are_slow(*gaps: tuple[int, str]) -> Any:
 
 def test_launches_are_paired_by_name_and_counted() -> None:
     change = odd_launches_are_slow((0, "mpi"), (1, "region"), (2, "cache-line"))
-    section = part(ring_data(TRUTH, change=change))
+    section = study_section(ring_data(TRANSPORT_COSTS, change=change))
     names = ("Region by reference", "MPI two-sided")
     assert crossovers(section)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
-    _, row = table(section, "A region's pass inside a node").rows
+    _, row = find_table(section, "A region's pass inside a node").rows
     assert row[1].text.endswith("; measured in 9 of 10 launches")
     assert row[3].text.startswith("1.8")
     assert row[3].text.endswith("; measured in 8 of 10 launches")
 
 
 def test_a_size_from_which_on_it_is_never_faster() -> None:
-    slow_data = ring_data(TRUTH, change=lambda _, name, __: 1e6 if name == "region" else 1)
+    slow_data = ring_data(
+        TRANSPORT_COSTS, change=lambda _, name, __: 1e6 if name == "region" else 1
+    )
     names = ("Region by reference", "MPI two-sided")
-    assert crossovers(part(slow_data))[names] == "not up to 1\xa0MB"
-    rare_data = ring_data(TRUTH, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1)
-    assert crossovers(part(rare_data))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
+    assert crossovers(study_section(slow_data))[names] == "not up to 1\xa0MB"
+    rare_data = ring_data(
+        TRANSPORT_COSTS, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1
+    )
+    assert (
+        crossovers(study_section(rare_data))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
+    )
 
 
 def test_percentiles_are_of_a_pass() -> None:
@@ -172,7 +196,7 @@ def test_percentiles_are_of_a_pass() -> None:
     point = {"case": "2", "variant": "region", "size_bytes": 10, "batch": 600, "samples": 6}
     truth = {"region": (0.18e-6, 0.0), "mpi": (1e-6, 1e-9)}
     data = ring_data(truth, details={"wait": wait, "skipped": []}, points=(point,))
-    percentiles = table(part(data), "Open MPI, 2 ranks in one node: µs a pass")
+    percentiles = find_table(study_section(data), "Open MPI, 2 ranks in one node: µs a pass")
     assert "a lap is 2 passes" in percentiles.caption
     assert percentiles.caption.endswith(
         "Whoever waits for a region looks 7 times, then gives up the processor 3 times, then "
@@ -188,7 +212,9 @@ def test_percentiles_are_of_a_pass() -> None:
 def test_waiting_over_a_network_shows_its_time() -> None:
     wait = {"spins": 7, "yields": 3, "network_yields_ms": 9, "then": "poll"}
     data = ring_data(NETWORK, case="2+1", details={"wait": wait})
-    caption = table(part(data), "Open MPI, 2 ranks in one node: µs a pass; a lap is 3").caption
+    caption = find_table(
+        study_section(data), "Open MPI, 2 ranks in one node: µs a pass; a lap is 3"
+    ).caption
     assert "in turn for 9 ms, then naps until something comes (poll)." in caption
     assert "looks 7 times" not in caption
 
@@ -203,7 +229,7 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
     data = ring_data(
         NETWORK, case="1+1", details={"skipped": skips}, points=({**point, "status": "bounded"},)
     )
-    rows = table(part(data), "Transports that were left out").rows
+    rows = find_table(study_section(data), "Transports that were left out").rows
     assert [tuple(cell.text for cell in row[1:]) for row in rows] == [
         ("MPI shared window, one copy; Bare cache line", "they are 1+1", "10 of 10"),
         ("MPI one-sided", "no windows", "10 of 10"),
@@ -213,7 +239,7 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
 
 def test_nothing_left_out_has_no_table() -> None:
     for details in ({"skipped": []}, None):
-        section = part(ring_data(TRUTH, details=details))
+        section = study_section(ring_data(TRANSPORT_COSTS, details=details))
         assert not [
             t for t in section.tables if t.caption.startswith("Transports that were left out")
         ]
