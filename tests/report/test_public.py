@@ -159,7 +159,7 @@ def test_a_tree_that_cannot_be_written_is_status_2(revision: Path, tmp_path: Pat
 @pytest.mark.nightly
 def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) -> None:
     program = "from pathlib import Path; from roundtrip.report import public; import sys; "
-    program += "print(public.copy(Path(sys.argv[1]), Path(sys.argv[2])).existed)"
+    program += "print(public.copy_to_public(Path(sys.argv[1]), Path(sys.argv[2])).existed_before)"
     command = [sys.executable, "-c", program, str(revision), str(tmp_path / "public")]
 
     def one(_: int) -> str:

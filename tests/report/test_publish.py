@@ -241,7 +241,8 @@ FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 FAMILIES = ("Inter", "Arial", "Helvetica", "Liberation Sans")
 SCRIPT = (
     "import os, sys, time; from pathlib import Path; os.umask(0o077);"
-    "from roundtrip.report import publish; publish.write(Path(sys.argv[1]), Path(sys.argv[2]));"
+    "from roundtrip.report import publish;"
+    "publish.write_revision(Path(sys.argv[1]), Path(sys.argv[2]));"
     "print(time.localtime().tm_year, publish.__file__)"
 )
 nightly = pytest.mark.nightly  # each loads the package and draws in a process of its own
