@@ -46,7 +46,7 @@ class Section(Protocol):
         """The ratios to be judged, by claim: one for each launch, or round."""
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
-        """The study's part of the report, with the verdicts on its claims."""
+        """The section of the report, given the verdicts on the claims of `ratios_by_claim`."""
 
 
 def find_section(study: Study, data: BundleData) -> Section | None:

@@ -1,4 +1,4 @@
-"""Scaling of the benchmarks over ranks and nodes in one place, and over two clusters; and our
+"""Scaling of the benchmarks over ranks and nodes of one cluster, and over two clusters; and our
 programs against those of NPB 3.4.
 
 Speed-ups on two clusters are drawn against the round-trip time of their link.  Dashed lines: ranks
@@ -306,7 +306,9 @@ def _toolchain_answer(
 
 
 def source_verdict_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
-    """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
+    """Table of ratios to NPB 3.4: a row for each problem and setting, a column for each number of
+    ranks.
+    """
 
     def place_first(claim: SeriesClaim) -> tuple[object, ...]:
         rtt_ms = -1.0 if claim.rtt_ms is None else claim.rtt_ms

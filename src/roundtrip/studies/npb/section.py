@@ -211,7 +211,7 @@ def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
 
 
 def verification_table(launches: NPBLaunches) -> Table:
-    """Table of verification: a row for each benchmark, class and source, over all places."""
+    """Table of verification: a row for each benchmark, class and source, over all settings."""
     histories: dict[str, list[str]] = defaultdict(list)
     for series in launches.figures_by_point:
         histories[series.program_name] += launches.verification_histories(series)
