@@ -24,10 +24,10 @@ def test_only_folders_of_processes_that_died_are_removed(tmp_path: Path) -> None
         assert process.stdout is not None
         process_folder = Path(process.stdout.readline().strip())
         (process_folder / "half").write_text("")
-        first_folder = files.partial_folder(tmp_path)
+        first_folder = files.make_partial_folder(tmp_path)
         assert process_folder.is_dir() and first_folder.is_dir()
         process.send_signal(signal.SIGKILL)
-    second_folder = files.partial_folder(tmp_path)
+    second_folder = files.make_partial_folder(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([first_folder, second_folder])
 
 
@@ -35,5 +35,5 @@ def test_what_is_no_folder_of_ours_stays(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / ".partial-link").symlink_to(tmp_path / "other")
     (tmp_path / ".partial-file").write_text("")
-    files.partial_folder(tmp_path)
+    files.make_partial_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4

@@ -26,10 +26,10 @@ from pydantic import Field, StringConstraints, model_validator
 from typer import Argument, Option
 
 from roundtrip import paths, tables
-from roundtrip.cli.process import status_of
+from roundtrip.cli.process import run_for_exit_status
 from roundtrip.cli.setup import print_findings
-from roundtrip.errors import UserError, writing
-from roundtrip.model import Table
+from roundtrip.errors import UserError, report_write_errors
+from roundtrip.model import StrictRecord
 from roundtrip.sites import software
 from roundtrip.sites.programs import cached_sha256
 from roundtrip.sites.site import Finding, FindingVerdict, last_line
@@ -53,7 +53,7 @@ class UnavailableError(Exception):
     """A source cannot be had from where it is declared to be; the message is one line."""
 
 
-class GitSource(Table):
+class GitSource(StrictRecord):
     """A commit of `repository` as a tar archive, or with `patch` as a patch, of this checksum.
 
     `paths` are git pathspecs of what is in the archive, all by default; `prefix` is a folder that
@@ -198,7 +198,7 @@ class Apt:
             raise UnavailableError(f"{error.message}: {(lines or ['failed'])[0]}") from None
 
 
-class DebianSource(Table):
+class DebianSource(StrictRecord):
     """The archive with this checksum, of Debian's source package `package`.
 
     `suite` names the release of Debian that has it, on a machine of another one.
@@ -209,7 +209,7 @@ class DebianSource(Table):
     suite: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")] | None = None
 
 
-class Sources(Table):
+class Sources(StrictRecord):
     """The sources of a mirror, by names of the user."""
 
     debian: dict[str, DebianSource] = Field(default_factory=dict)
@@ -231,8 +231,8 @@ def read_sources(files: Sequence[Path]) -> Sources:
     debian: dict[str, DebianSource] = {}
     git: dict[str, GitSource] = {}
     for file in files:
-        data, key_lines = tables.read(file)
-        sources = tables.validate(data, Sources, key_lines, file)
+        data, key_lines = tables.read_toml(file)
+        sources = tables.validate_table(data, Sources, key_lines, file)
         debian |= sources.debian
         git |= sources.git
     return Sources(debian=debian, git=git)
@@ -254,7 +254,7 @@ def fill_mirror(folder: Path, sources: Sources, clones: Mapping[str, str]) -> It
             legal = ", ".join(sources.git) or "none"
             raise UserError(f"--git {name}=...: no such git source; there are: {legal}")
     folder = folder.resolve()  # apt takes relative paths as below /etc/apt
-    with writing(folder):
+    with report_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".filling-") as temporary:
             yield from _fill_from_debian(folder, sources.debian, Path(temporary))
@@ -353,4 +353,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(status_of(lambda: app(standalone_mode=False)))
+    sys.exit(run_for_exit_status(lambda: app(standalone_mode=False)))

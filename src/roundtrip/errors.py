@@ -35,13 +35,13 @@ class UserError(Exception):
 
 
 def printable(text: str) -> str:
-    """`text` with "?" for each character that cannot be printed, such as a control character."""
+    """Return `text` with "?" for each character that cannot be printed, as a control character."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def refusal(error: OSError, place: Path | str | None = None) -> UserError:
-    """Return a UserError for an error of the operating system, with the file that it names, or with
-    `place`, where the work was done."""
+def user_error_from_os(error: OSError, place: Path | str | None = None) -> UserError:
+    """Return a UserError for an error of the operating system, about the file that it names, else
+    about `place`, a file or folder."""
     advice = _ADVICE_BY_ERROR.get(error.errno or 0)
     message = (error.strerror or str(error)) + (f": {advice}" if advice else "")
     return UserError(message, error.filename or place)
@@ -58,9 +58,9 @@ def require_writable(file: Path) -> None:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn an OSError of the block, which writes to `folder`, into a UserError with the place."""
+def report_write_errors(folder: Path) -> Iterator[None]:
+    """Turn an OSError in the context, which writes to `folder`, into a UserError with the file."""
     try:
         yield
     except OSError as error:
-        raise refusal(error, folder) from None
+        raise user_error_from_os(error, folder) from None

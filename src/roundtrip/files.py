@@ -25,17 +25,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from roundtrip.errors import UserError, refusal
+from roundtrip.errors import UserError, user_error_from_os
 
 #: Far deeper than any file that Roundtrip, ReFrame or Spack writes.
-MAX_DEPTH = 64
+MAX_NESTING_DEPTH = 64
 #: Bytes of the largest file that is read whole, and of a text; Python may need 24 times as much.
-MOST_BYTES, MOST_TEXT = 1 << 30, 1 << 24
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
+MAX_FILE_BYTES, MAX_TEXT_BYTES = 1 << 30, 1 << 24
+_SURROGATE_PATTERN = re.compile(r"\\u[dD][89a-fA-F]")
+_TOML_LINE_PATTERN = re.compile(r" \(at line (\d+), column \d+\)")
 
 
-def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
+def read_bytes(file: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """The content of a regular file of at most `max_bytes` bytes; UserError if it is missing,
     larger, unreadable, or not a regular file: a FIFO or a device is refused before it can block."""
     try:
@@ -53,7 +53,7 @@ def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
     except IsADirectoryError:
         raise UserError("a folder, not a file", file) from None
     except OSError as error:
-        raise refusal(error, file) from None
+        raise user_error_from_os(error, file) from None
     except ValueError as error:  # a NUL byte in the name
         raise UserError(f"no file name: {error}", file) from None
 
@@ -61,10 +61,10 @@ def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
 def read_text(file: Path) -> str:
     """The UTF-8 text in `file`; UserError if it cannot be read, or is not UTF-8: then with the line
     of the first wrong byte."""
-    return decode(read_bytes(file, MOST_TEXT), file)
+    return decode_utf8(read_bytes(file, MAX_TEXT_BYTES), file)
 
 
-def decode(content: bytes, file: Path | str) -> str:
+def decode_utf8(content: bytes, file: Path | str) -> str:
     """`content` as UTF-8 text; UserError, which names `file`, if it is not UTF-8."""
     try:
         return content.decode("utf-8")
@@ -85,42 +85,44 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_once,
-            parse_int=_integer,
-            parse_float=_real,
-            parse_constant=_no_constant,
+            object_pairs_hook=_unique_mapping,
+            parse_int=_parse_64_bit_integer,
+            parse_float=_parse_finite_float,
+            parse_constant=_refuse_constant,
         )
-        if _SURROGATE.search(text):
+        if _SURROGATE_PATTERN.search(text):
             json.dumps(value, ensure_ascii=False).encode()
-        _require_shallow(value)
+        _require_max_depth(value)
         return value
     except json.JSONDecodeError as error:
         raise UserError(f"not JSON: {error.msg}", file, (line or 1) + error.lineno - 1) from None
     except UnicodeEncodeError:
         raise UserError("not JSON: text with half of a surrogate pair", file, line) from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"not JSON: {_reason(error)}", file, line) from None
+        raise UserError(f"not JSON: {_parse_error_reason(error)}", file, line) from None
 
 
 def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
     """The tables of the TOML `text`; UserError with `file` and line if it is not TOML."""
     try:
-        document = tomllib.loads(text, parse_float=_real)
-        _require_shallow(document)
+        document = tomllib.loads(text, parse_float=_parse_finite_float)
+        _require_max_depth(document)
         return document
     except (ValueError, RecursionError) as error:
-        reason = _reason(error)
-        place = _TOML_LINE.search(reason)
+        reason = _parse_error_reason(error)
+        place = _TOML_LINE_PATTERN.search(reason)
         line = int(place[1]) if place else len(text.splitlines())  # else: "at end of document"
         if not isinstance(error, tomllib.TOMLDecodeError):
             line = 0
-        raise UserError(f"not TOML: {_TOML_LINE.sub('', reason)}", file, line or None) from None
+        raise UserError(
+            f"not TOML: {_TOML_LINE_PATTERN.sub('', reason)}", file, line or None
+        ) from None
 
 
-def _require_shallow(value: Any) -> None:
+def _require_max_depth(value: Any) -> None:
     """RecursionError if `value` is nested too deeply."""
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_NESTING_DEPTH + 1):
         groups = (item.values() if isinstance(item, dict) else item for item in level)
         level = [item for group in groups for item in group if isinstance(item, dict | list)]
         if not level:
@@ -128,7 +130,7 @@ def _require_shallow(value: Any) -> None:
     raise RecursionError
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -137,7 +139,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _integer(text: str) -> int:
+def _parse_64_bit_integer(text: str) -> int:
     if len(text) > 20:
         raise ValueError(f"a number of {len(text)} digits")
     value = int(text)
@@ -146,41 +148,41 @@ def _integer(text: str) -> int:
     return value
 
 
-def _real(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"the number {text[:40]} is not finite")
     return value
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _reason(error: Exception) -> str:
+def _parse_error_reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return f"nested more than {MAX_DEPTH} deep"
+        return f"nested more than {MAX_NESTING_DEPTH} deep"
     return str(error).split(";")[0]
 
 
 #: The largest record, report of ReFrame and samples.csv that are read, bytes; workloads write far
 #: less, ReFrame megabytes.  Python may need 24 bytes for each byte of a record.
-MOST_RECORD, MOST_REPORT = 1 << 23, 3 << 23
-MOST_SAMPLES = 1 << 27
-_LINK = "a symbolic link: not followed"
-_ON_THE_WAY = "a symbolic link, or no folder, on the way to it: not followed"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+MAX_RECORD_BYTES, MAX_REPORT_BYTES = 1 << 23, 3 << 23
+MAX_SAMPLES_BYTES = 1 << 27
+_LINK_REASON = "a symbolic link: not followed"
+_LINK_ON_PATH_REASON = "a symbolic link, or no folder, on the way to it: not followed"
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> bytes:
+def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MAX_RECORD_BYTES) -> bytes:
     """The content of `file`, a regular file of at most `max_bytes` bytes; UserError if it cannot be
     read this way.
 
     No link is followed between `root` (the file's own folder by default) and the file; `root`
     itself may be a link, because the user named it.
     """
-    with _opened(file, root) as descriptor:
+    with _open_regular(file, root) as descriptor:
         size = os.fstat(descriptor).st_size
         if size > max_bytes:
             raise UserError(f"too large: {size} bytes; right are at most {max_bytes}", file)
@@ -191,9 +193,11 @@ def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_REC
         return content
 
 
-def read_text_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> str:
+def read_text_in_tree(
+    file: Path, root: Path | None = None, max_bytes: int = MAX_RECORD_BYTES
+) -> str:
     """The content of `file` as UTF-8 text; UserError and parameters as in `read_in_tree`."""
-    return decode(read_in_tree(file, root, max_bytes), file)
+    return decode_utf8(read_in_tree(file, root, max_bytes), file)
 
 
 def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
@@ -207,13 +211,13 @@ def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
 
 def read_tail_in_tree(file: Path, root: Path | None = None, max_bytes: int = 4096) -> bytes:
     """The last bytes of `file`, at most `max_bytes`; UserError as in `read_in_tree`."""
-    with _opened(file, root) as descriptor:
+    with _open_regular(file, root) as descriptor:
         os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - max_bytes), os.SEEK_SET)
         return os.read(descriptor, max_bytes)
 
 
-def stamp(file: Path) -> tuple[int, ...]:
-    """A value that changes when the file changes; () for a file that does not exist."""
+def change_stamp(file: Path) -> tuple[int, ...]:
+    """Return times, size and inode of `file`, which change when it does; () if there is none."""
     try:
         status = file.lstat()
     except (OSError, ValueError):
@@ -225,7 +229,7 @@ def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
     """Yield the folders `levels` below `root`, sorted by name, each with "", or the reason why a
     folder on the path cannot be entered."""
     if root.is_symlink():
-        yield root, _LINK
+        yield root, _LINK_REASON
         return
     if not levels:
         yield root, ""
@@ -243,23 +247,25 @@ def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
 
 
 @contextlib.contextmanager
-def _opened(file: Path, root: Path | None) -> Iterator[int]:
+def _open_regular(file: Path, root: Path | None) -> Iterator[int]:
     """Open the regular file `file`, without following a link below `root`; yield a descriptor."""
     base = file.parent if root is None else root
     *middle, name = file.relative_to(base).parts
     descriptors: list[int] = []
     try:
-        descriptors.append(os.open(base, _FOLDER & ~os.O_NOFOLLOW))
+        descriptors.append(os.open(base, _FOLDER_FLAGS & ~os.O_NOFOLLOW))
         for part in middle:
-            descriptors.append(os.open(part, _FOLDER, dir_fd=descriptors[-1]))
+            descriptors.append(os.open(part, _FOLDER_FLAGS, dir_fd=descriptors[-1]))
         _require_regular(os.stat(name, dir_fd=descriptors[-1], follow_symlinks=False).st_mode, file)
-        descriptors.append(os.open(name, _FILE, dir_fd=descriptors[-1]))
+        descriptors.append(os.open(name, _FILE_FLAGS, dir_fd=descriptors[-1]))
         _require_regular(os.fstat(descriptors[-1]).st_mode, file)  # it may have changed in between
         yield descriptors[-1]
     except FileNotFoundError:
         raise UserError("missing", file) from None
     except OSError as error:
-        reason = _ON_THE_WAY if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror
+        reason = (
+            _LINK_ON_PATH_REASON if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror
+        )
         raise UserError(f"cannot be read: {reason}", file) from None
     finally:
         for descriptor in descriptors:
@@ -268,7 +274,7 @@ def _opened(file: Path, root: Path | None) -> Iterator[int]:
 
 def _require_regular(mode: int, file: Path) -> None:
     if stat.S_ISLNK(mode):
-        raise UserError(_LINK, file)
+        raise UserError(_LINK_REASON, file)
     if not stat.S_ISREG(mode):
         raise UserError("not a regular file", file)
 
@@ -287,33 +293,33 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def sha256_of(file: Path) -> str:
+def sha256_of_file(file: Path) -> str:
     """The sha256 of a file, which may be large, in hex digits; OSError if it cannot be read."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_PARTIAL = ".partial-"
+_PARTIAL_PREFIX = ".partial-"
 
 
-def partial_folder(parent: Path) -> Path:
+def make_partial_folder(parent: Path) -> Path:
     """Make a folder in `parent`, to be renamed when complete; locked while this process lives.
     Unlocked ones, which dead processes left, are removed.  OSError if the system refuses."""
-    for orphan in parent.glob(f"{_PARTIAL}*"):
-        if orphan.is_dir() and not orphan.is_symlink() and _lock(orphan):
+    for orphan in parent.glob(f"{_PARTIAL_PREFIX}*"):
+        if orphan.is_dir() and not orphan.is_symlink() and _lock_folder(orphan):
             shutil.rmtree(orphan, ignore_errors=True)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=_PARTIAL_PREFIX, dir=parent))
         # Without support for locks, no process can lock it and take it for an orphan.
-        _lock(folder)
+        _lock_folder(folder)
         if folder.is_dir():  # no other process removed it before it was locked
             return folder
 
 
 @contextlib.contextmanager
-def draft(parent: Path) -> Iterator[Path]:
-    """A `partial_folder` that all may read, removed at the end unless it was renamed."""
-    folder = partial_folder(parent)
+def draft_folder(parent: Path) -> Iterator[Path]:
+    """A `make_partial_folder` that all may read, removed at the end unless it was renamed."""
+    folder = make_partial_folder(parent)
     try:
         folder.chmod(0o755)
         yield folder
@@ -321,10 +327,10 @@ def draft(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _lock(folder: Path) -> bool:
+def _lock_folder(folder: Path) -> bool:
     """Lock the folder until this process ends; return whether that was possible."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, _FOLDER)
+        descriptor = os.open(folder, _FOLDER_FLAGS)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -334,7 +340,7 @@ def _lock(folder: Path) -> bool:
     return False
 
 
-def replace(file: Path, content: bytes) -> None:
+def replace_file(file: Path, content: bytes) -> None:
     """Replace `file` atomically by `content`, readable by all; do nothing if it is the same."""
     if file.is_file() and file.read_bytes() == content:
         return

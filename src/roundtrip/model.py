@@ -27,56 +27,58 @@ from pydantic_core import PydanticCustomError
 from roundtrip.errors import printable
 
 #: A character that neither breaks a line nor controls a terminal.
-CHARACTER = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
-_TEXT = f"^{CHARACTER}*$"
-_HOST = r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$"
-_NAME = r"[^\W_][\w.-]*( [\w.-]+)*"
-_SHA256 = r"^[0-9a-f]{64}$"
-TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
-NAME_WORDS = (
+CHARACTER_PATTERN = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
+_TEXT_PATTERN = f"^{CHARACTER_PATTERN}*$"
+_HOST_PATTERN = r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$"
+_NAME_PATTERN = r"[^\W_][\w.-]*( [\w.-]+)*"
+_SHA256_PATTERN = r"^[0-9a-f]{64}$"
+TIME_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+NAME_RULE = (
     "a name has up to 100 letters, digits, single blanks, dots, - and _, "
     "and begins with a letter or a digit"
 )
 #: Description of legal texts by pattern; pydantic, polars and Python read the patterns alike.
-WORDS = {
-    f"^(?:{_NAME})$": NAME_WORDS,
-    _HOST: "a name of a host",
-    _SHA256: "a sha256",
-    TIME: "a time as 2026-11-21T07:00:00Z",
+DESCRIPTION_BY_PATTERN = {
+    f"^(?:{_NAME_PATTERN})$": NAME_RULE,
+    _HOST_PATTERN: "a name of a host",
+    _SHA256_PATTERN: "a sha256",
+    TIME_PATTERN: "a time as 2026-11-21T07:00:00Z",
 }
-MOST_COUNT, MOST_AMOUNT = 2**53, 1e15
+MAX_COUNT, MAX_AMOUNT = 2**53, 1e15
 
 
 def _is_time(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise PydanticCustomError("time", "right is {right}", {"right": WORDS[TIME]}) from None
+        raise PydanticCustomError(
+            "time", "right is {right}", {"right": DESCRIPTION_BY_PATTERN[TIME_PATTERN]}
+        ) from None
     return text
 
 
-Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT)]
-Label = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT)]
-Host = Annotated[str, Field(min_length=1, max_length=255, pattern=_HOST)]
+Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT_PATTERN)]
+ShortText = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT_PATTERN)]
+Host = Annotated[str, Field(min_length=1, max_length=255, pattern=_HOST_PATTERN)]
 #: Names become folders and labels.
-Name = Annotated[str, Field(max_length=100, pattern=f"^(?:{_NAME})$")]
-Sha256 = Annotated[str, Field(pattern=_SHA256)]
+Name = Annotated[str, Field(max_length=100, pattern=f"^(?:{_NAME_PATTERN})$")]
+Sha256 = Annotated[str, Field(pattern=_SHA256_PATTERN)]
 #: A time of the calendar, UTC, to the second.
-Time = Annotated[str, Field(pattern=TIME), AfterValidator(_is_time)]
+UtcTime = Annotated[str, Field(pattern=TIME_PATTERN), AfterValidator(_is_time)]
 #: A time of the calendar, as ISO 8601 has it.
-Moment = Annotated[str, AfterValidator(_is_time)]
-Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+IsoTime = Annotated[str, AfterValidator(_is_time)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 #: Launches of a case, and other things that are few.
 SmallCount = Annotated[int, Field(ge=0, le=10_000)]
-Amount = Annotated[float, Field(ge=0, le=MOST_AMOUNT)]
+NonNegative = Annotated[float, Field(ge=0, le=MAX_AMOUNT)]
 #: Thresholds: not negative, and below a bound that no sensible one reaches.
-Limit = Annotated[float, Field(ge=0, le=MOST_COUNT)]
-Positive = Annotated[float, Field(gt=0, le=MOST_COUNT)]
+Threshold = Annotated[float, Field(ge=0, le=MAX_COUNT)]
+Positive = Annotated[float, Field(gt=0, le=MAX_COUNT)]
 #: A share, a probability or a level.
 Share = Annotated[float, Field(gt=0, lt=1)]
 Sizes = Annotated[tuple[Count, ...], Field(strict=False, min_length=1)]
-Limits = Annotated[tuple[Limit, ...], Field(strict=False, min_length=1)]
-Signed = Annotated[float, Field(ge=-MOST_AMOUNT, le=MOST_AMOUNT)]
+Thresholds = Annotated[tuple[Threshold, ...], Field(strict=False, min_length=1)]
+SignedNumber = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
@@ -96,7 +98,7 @@ def column(description: str, unit: str = "", is_key: bool = False) -> Any:
     return Field(description=description, json_schema_extra={"unit": unit, "key": is_key})
 
 
-def optional(description: str, unit: str = "") -> Any:
+def optional_field(description: str, unit: str = "") -> Any:
     """As `column`, for a value that a file or a cell may lack."""
     return Field(None, description=description, json_schema_extra={"unit": unit})
 
@@ -106,14 +108,14 @@ def newer_column(description: str, unit: str = "") -> Any:
     return Field(None, description=description, json_schema_extra={"unit": unit, "later": True})
 
 
-class Table(Record):
-    """A record that refuses a key that it does not name; the message lists the legal keys."""
+class StrictRecord(Record):
+    """A record, as a TOML table, that refuses a key that it does not name; lists legal keys."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, data: Any) -> Any:
+    def _require_known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             legal = {field.alias or name for name, field in cls.model_fields.items()}
             for key in data:
@@ -128,28 +130,30 @@ class Table(Record):
 
 def is_name(text: str) -> bool:
     """Whether `text` is a `Name`."""
-    return len(text) <= 100 and re.fullmatch(_NAME, text) is not None
+    return len(text) <= 100 and re.fullmatch(_NAME_PATTERN, text) is not None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The first fault of some data: its path of keys and indices, and the reason in one line; `key`
-    is the key at fault inside the value at the path, "" if the value itself is at fault."""
+    """The first fault of some data: its `path` of keys and indices, and `why`, one line.
+
+    `key` is the key at fault inside the value at the path, "" if the value itself is at fault.
+    """
 
     path: tuple[str | int, ...]
     why: str
     key: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.why}" if self.path else self.why
+        return f"{self.dotted_path}: {self.why}" if self.path else self.why
 
     @property
-    def where(self) -> str:
+    def dotted_path(self) -> str:
         """The path with dots; "" for the root."""
         return printable(".".join(map(str, self.path)))
 
 
-def fault(model: type[Record], data: object) -> Fault | None:
+def find_fault(model: type[Record], data: object) -> Fault | None:
     """The first fault of `data` by `model`; None if there is none."""
     try:
         model.model_validate(data)
@@ -175,7 +179,9 @@ def first_fault(error: ValidationError, container: str) -> Fault:
         reason = f"input should be {'a list' if container == 'a table' else container} "
         reason += "with at least one value"
     elif kind == "string_pattern_mismatch":
-        words = WORDS.get(details["ctx"]["pattern"], "a line of printable characters")
+        words = DESCRIPTION_BY_PATTERN.get(
+            details["ctx"]["pattern"], "a line of printable characters"
+        )
         reason = f"right is {words}"
     return Fault(path, printable(f"{reason}, not {details['input']!r:.60}"))
 
@@ -189,16 +195,20 @@ def extend_model(base: type[_ModelT], fields: Mapping[str, Any]) -> type[_ModelT
 def json_schema(model: type[Record]) -> Mapping[str, Any]:
     """Return the JSON Schema of a model, with all references resolved."""
     schema = model.model_json_schema()
-    flat_schema: Mapping[str, Any] = _resolved(schema, schema.get("$defs", {}))
+    flat_schema: Mapping[str, Any] = _resolve_references(schema, schema.get("$defs", {}))
     return flat_schema
 
 
-def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _resolve_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_resolved(item, definitions) for item in schema]
+        return [_resolve_references(item, definitions) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        definition = _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+        definition = _resolve_references(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
         return {**definition, **{key: value for key, value in schema.items() if key != "$ref"}}
-    return {key: _resolved(item, definitions) for key, item in schema.items() if key != "$defs"}
+    return {
+        key: _resolve_references(item, definitions)
+        for key, item in schema.items()
+        if key != "$defs"
+    }

@@ -1,7 +1,7 @@
 """TOML and YAML files, as pydantic models; every fault is reported with its file and line.
 
-A model derives from `model.Table`.  Several files may be merged (`merge`); a fault is then reported
-with the file and line of the value at fault.
+A model derives from `model.StrictRecord`.  Several files may be merged (`merge_tables`); a fault is
+then reported with the file and line of the value at fault.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.model import Table, first_fault
+from roundtrip.model import StrictRecord, first_fault
 
 KeyPath = tuple[str | int, ...]
 SourceLine = tuple[Path, int]
@@ -27,34 +27,34 @@ TextList = Annotated[tuple[str, ...], Field(strict=False)]
 
 _KEY_PATTERN = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _DOTTED_KEY_PATTERN = rf"{_KEY_PATTERN}(?:\s*\.\s*{_KEY_PATTERN})*"
-_TABLE_HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
-_KEY_LINE = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
-_ModelT = TypeVar("_ModelT", bound=Table)
+_TABLE_HEADING_PATTERN = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
+_KEY_LINE_PATTERN = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
+_ModelT = TypeVar("_ModelT", bound=StrictRecord)
 
 
-def read(file: Path) -> tuple[dict[str, Any], KeyLines]:
+def read_toml(file: Path) -> tuple[dict[str, Any], KeyLines]:
     """Return the TOML document in `file` and the lines of its values; UserError if invalid."""
-    return parse(files.read_text(file), file)
+    return parse_toml(files.read_text(file), file)
 
 
-def parse(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
-    """As `read`, of the `text` that `file` has."""
+def parse_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
+    """As `read_toml`, of the `text` that `file` has."""
     return files.parse_toml(text, file), {
         path: (file, line) for path, line in reversed(list(_toml_key_lines(text.splitlines())))
     }
 
 
-def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def merge_tables(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return `base` with `overrides`: tables are merged key by key, any other value is replaced."""
     result = dict(base)
     for key, value in overrides.items():
         base_value = result.get(key)
         are_tables = isinstance(base_value, Mapping) and isinstance(value, Mapping)
-        result[key] = merge(base_value, value) if are_tables else value  # type: ignore[arg-type]
+        result[key] = merge_tables(base_value, value) if are_tables else value  # type: ignore[arg-type]
     return result
 
 
-def validate(
+def validate_table(
     data: Mapping[str, Any], model: type[_ModelT], key_lines: KeyLines, file: Path
 ) -> _ModelT:
     """Return `data` as a `model`; UserError with the first fault and its line in `key_lines`.
@@ -66,10 +66,10 @@ def validate(
     except ValidationError as error:
         violation = first_fault(error, "a table")
         path = (*violation.path, violation.key) if violation.key else violation.path
-        raise fault(str(violation), path, key_lines, file) from None
+        raise error_at_key(str(violation), path, key_lines, file) from None
 
 
-def fault(message: str, path: KeyPath, key_lines: KeyLines, file: Path) -> UserError:
+def error_at_key(message: str, path: KeyPath, key_lines: KeyLines, file: Path) -> UserError:
     """Return a UserError about the value at `path`, with the line of the innermost known key."""
     for end in range(len(path), 0, -1):
         if source_line := key_lines.get(path[:end]):
@@ -82,7 +82,7 @@ def _toml_key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
-        if heading := _TABLE_HEADING.match(line):
+        if heading := _TABLE_HEADING_PATTERN.match(line):
             *outer_keys, last_key = _split_key(heading[2])
             table = ()
             for key in outer_keys:
@@ -94,7 +94,7 @@ def _toml_key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
-        elif pair := _KEY_LINE.match(line):
+        elif pair := _KEY_LINE_PATTERN.match(line):
             yield (*table, *_split_key(pair[1])), number
 
 
@@ -103,7 +103,7 @@ def _split_key(key: str) -> KeyPath:
 
 
 #: Message about a bad scalar, with a legal example, by the last part of its YAML tag.
-_LEGAL_EXAMPLES = {
+_MESSAGE_BY_TAG = {
     "timestamp": "date: {why}; right is one such as 2026-11-03, or a time, 2026-11-03T01:00:00Z",
     "int": "whole number: {why}; right is one such as 12",
     "float": "number: {why}; right is one such as 1.5",
@@ -114,13 +114,13 @@ class _BadScalarError(Exception):
     """A scalar that looks like a date or a number but is not one."""
 
     def __init__(self, node: yaml.ScalarNode, why: ValueError) -> None:
-        kind = _LEGAL_EXAMPLES.get(node.tag.rpartition(":")[2], "value: {why}")
+        kind = _MESSAGE_BY_TAG.get(node.tag.rpartition(":")[2], "value: {why}")
         super().__init__(f"{str(node.value)[:40]!a} is no {kind.format(why=why)}")
         self.line = node.start_mark.line + 1
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """The safe loader; it reports the line of a bad date or number."""
+    """PyYAML's safe loader; it reports the line of a bad date or number."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:

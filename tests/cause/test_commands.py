@@ -12,7 +12,7 @@ from support.programs import run_git
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import CommandLauncher, Version
-from roundtrip.cli.process import Terminated
+from roundtrip.cli.process import SigtermInterrupt
 from roundtrip.errors import UserError
 
 
@@ -112,10 +112,10 @@ def test_a_search_that_is_stopped_leaves_no_program_running(
     def stop(process: subprocess.Popen[str], timeout: float | None = None) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             read(process, timeout=0.3)
-        raise Terminated
+        raise SigtermInterrupt
 
     monkeypatch.setattr(subprocess.Popen, "communicate", stop)
-    with pytest.raises(Terminated):
+    with pytest.raises(SigtermInterrupt):
         starter.launch(0)
     require_ended(tmp_path)
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app
 from roundtrip.cli import compare as command
-from roundtrip.cli.process import Terminated
+from roundtrip.cli.process import SigtermInterrupt
 from roundtrip.errors import UserError
 from roundtrip.measure import environment, matrix, session
 from roundtrip.measure.campaign_file import Campaign
@@ -278,7 +278,7 @@ def test_the_command_that_goes_on_judges_and_writes_as_the_first_did(
 
 
 def test_a_scheduler_that_ends_it_gets_the_verdict_too(played: Callable[..., Result]) -> None:
-    before = end_at(8, Terminated)
+    before = end_at(8, SigtermInterrupt)
     result = played(OPENMPI, MPICH, "--fail-on", "0.01%", before=before, alike=True)
     assert result.exit_code == 2, result.output
     assert "7 rounds" in result.stdout

@@ -252,7 +252,7 @@ def test_what_may_end_a_command(
 
     with Path(os.devnull).open("w") as stream:  # not that of pytest: it may be silenced for good
         monkeypatch.setattr(sys, "stdout", stream)
-        assert process.status_of(command) == status
+        assert process.run_for_exit_status(command) == status
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
@@ -334,13 +334,13 @@ def test_a_revision_whose_number_no_integer_holds(built: Path, tmp_path: Path) -
 def test_a_finished_tree_is_not_another_night(built: Path) -> None:
     tree = built.parents[1]
     with pytest.raises(UserError, match="this run began without a night, not as 2027-01-01"):
-        run._run_to_resume("smoke", "local", False, tree, "2027-01-01")
+        run._find_run_to_resume("smoke", "local", False, tree, "2027-01-01")
     state = tree / "state.json"
     text = state.read_text()
     state.write_text(json.dumps({**json.loads(text), "night": "2026-12-31"}))
     try:
         with pytest.raises(UserError, match="began as night 2026-12-31, not as 2027-01-01"):
-            run._run_to_resume("smoke", "local", False, tree, "2027-01-01")
-        assert run._run_to_resume("smoke", "local", False, tree, "2026-12-31")
+            run._find_run_to_resume("smoke", "local", False, tree, "2027-01-01")
+        assert run._find_run_to_resume("smoke", "local", False, tree, "2026-12-31")
     finally:
         state.write_text(text)

@@ -116,13 +116,13 @@ def night(
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
     written = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
     lines: list[str] = []
-    monkeypatch.setattr(run, "say", lines.append)
+    monkeypatch.setattr(run, "print_status", lines.append)
     return SimpleNamespace(tree=RunTree(written.path)), lines
 
 
 def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
-    run._confirm(runner, LEVELS)
+    run._launch_confirmation(runner, LEVELS)
     assert lines == []
     assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
     run._print_confirmation(runner.tree.path, Path("no such report"))
@@ -132,7 +132,7 @@ def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> N
 def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
-    run._confirm(runner, LEVELS)
+    run._launch_confirmation(runner, LEVELS)
     (line,) = lines
     assert line.startswith("warning: what was worse last night was not launched again: ")
     assert "campaign.toml" in line and "\n" not in line
@@ -142,7 +142,7 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
     runner, lines = night
     for file in runner.tree.path.rglob("run.json"):
         file.unlink()
-    run._confirm(runner, LEVELS)
+    run._launch_confirmation(runner, LEVELS)
     assert lines == []
 
 
@@ -161,7 +161,7 @@ def test_the_first_dozen_of_series_is_named(
         for number in range(series)
     }
     relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
-    monkeypatch.setattr(data, "read", lambda bundle: None)
+    monkeypatch.setattr(data, "read_bundle", lambda bundle: None)
     monkeypatch.setattr(history, "judge_bundle_nights", lambda data: None)
     monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)
     keys = run._print_confirmation(runner.tree.path, Path("revision"))

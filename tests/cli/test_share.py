@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.measure import manifest
-from roundtrip.output import OUTPUTS
+from roundtrip.output import MODEL_BY_COMMAND
 
 
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
@@ -26,7 +26,7 @@ def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -
     assert manifest.verify(bundle).data["campaign"] == "synthetic"
 
 
-@pytest.mark.parametrize("command", OUTPUTS)
+@pytest.mark.parametrize("command", MODEL_BY_COMMAND)
 def test_every_key_is_described_and_the_version_is_fixed(command: str) -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", command]).stdout)
     models = [schema, *schema.get("$defs", {}).values()]

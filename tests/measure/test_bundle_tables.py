@@ -169,7 +169,7 @@ def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
     record = RECORD_BY_STUDY[study]
     assert "launch" not in columns(record)
     example = _example(model.json_schema(record))
-    assert model.fault(record, example) is None
+    assert model.find_fault(record, example) is None
     row = pl.DataFrame([encode_row(record, example)], schema=columns(record))
     assert decode_row(record, row.row(0, named=True)) == example
 

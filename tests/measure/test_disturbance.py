@@ -230,7 +230,7 @@ FACTS = st.fixed_dictionaries(
 @given(facts=FACTS, ranks=st.integers(0, 4))
 @example(facts={"duration_s": [1e-86], "waited_s": [1e11]}, ranks=1)
 def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
-    assert model.fault(run_record.DisturbanceRecord, facts) is None
+    assert model.find_fault(run_record.DisturbanceRecord, facts) is None
     placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]
     run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
     for reason in disturbance.disturbance_reasons(run, LIMITS, 2):

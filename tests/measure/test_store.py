@@ -122,14 +122,14 @@ def test_a_revision_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
     site = store.site_folder(tmp_path, "smoke", "odin")
     night = store.night_folder(site, "2026-11-21")
     for number in (1, 2):
-        with store.hold_folder(site), files.draft(site) as draft:
+        with store.hold_folder(site), files.draft_folder(site) as draft:
             (draft / "page").write_text(str(number))
             assert store.all_revisions(site) == store.revisions(night)[: number - 1]
             revision = store.add_revision(draft, night, {"digest": "d"})
         assert revision.name == f"r{number}" and store.read_facts(revision)
         facts = store.read_facts(revision)
         assert facts and facts["files"].keys() == {"page"}
-    with pytest.raises(ValueError), store.hold_folder(site), files.draft(site) as draft:
+    with pytest.raises(ValueError), store.hold_folder(site), files.draft_folder(site) as draft:
         (draft / "page").touch()
         raise ValueError
     assert len(store.all_revisions(site)) == 2 and not list(site.glob(".partial*"))
@@ -152,7 +152,7 @@ def test_what_is_there_is_never_overwritten_by_a_copy(tmp_path: Path) -> None:
 
 
 def test_an_import_is_beside_the_nights(tmp_path: Path) -> None:
-    with store.hold_folder(tmp_path), files.draft(tmp_path) as draft:
+    with store.hold_folder(tmp_path), files.draft_folder(tmp_path) as draft:
         (draft / "values").touch()
         assert store.import_folders(tmp_path) == []
         folder = store.add_import(draft, tmp_path, "d" * 16)

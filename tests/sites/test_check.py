@@ -51,7 +51,7 @@ def edit_data(checkout: Path, old: str, new: str) -> None:
 
 
 def faults(checkout: Path) -> list[str]:
-    findings = setup.all_findings(Site("infiniband", checkout))
+    findings = setup.collect_findings(Site("infiniband", checkout))
     return [item.detail for item in findings if item.verdict == "fault"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, launch_samples, measured_bundle
 
 from roundtrip.measure import samples
-from roundtrip.model import Sizes, Table
+from roundtrip.model import Sizes, StrictRecord
 from roundtrip.report.blocks import Cell, Paragraph, ReportSection
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import Unit, printable
@@ -43,7 +43,7 @@ class Declared(Study):
     contrasts = (Contrast("put", "send", "put over send", is_primary=always_primary),)
 
 
-class Thresholds(Table):
+class Thresholds(StrictRecord):
     compared_sizes: Sizes
 
 

@@ -22,7 +22,7 @@ from roundtrip import paths
 from roundtrip.cause import steps
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import TOOLCHAIN, SeriesStep, Switch
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.measure import (
     completion,
@@ -127,7 +127,7 @@ def build(
     if state_files:
         root = RunTree(state_files[-1].parent)
     else:
-        with writing(folder):
+        with report_write_errors(folder):
             root = tree.create_tree(folder / "tree", declaration, here, Matrix(expected, ()))
             environment.record_environment(here, Matrix(expected, ()), root.path / "env")
     with root:

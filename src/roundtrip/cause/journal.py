@@ -28,9 +28,9 @@ from roundtrip.cause import facts, order, questions
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
-from roundtrip.errors import UserError, printable, writing
+from roundtrip.errors import UserError, printable, report_write_errors
 from roundtrip.measure import store
-from roundtrip.model import Name, Record, Table, Text, Time
+from roundtrip.model import Name, Record, StrictRecord, Text, UtcTime
 from roundtrip.sites.schedulers.interface import NoAnswerError
 
 PLAN, LAUNCHES = store.SEARCH_FILE, "launches.jsonl"
@@ -50,7 +50,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Plan(Table):
+class Plan(StrictRecord):
     """What a search asks: `arms` are the facts, or the versions in their order.
 
     `step`: the log ratio of the step that is searched for; of versions, the least that counts.
@@ -64,7 +64,7 @@ class Plan(Table):
     measures: Text
     name: Name
     site: Name
-    started: Time
+    started: UtcTime
     seed: Annotated[int, Field(ge=0)]
     arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
     step: Annotated[float, Field(ge=-10, le=10)]
@@ -141,7 +141,7 @@ def write_plan(plan: Plan, folder: Path) -> None:
 def read_plan(folder: Path) -> Plan:
     """Read search.json; UserError for invalid content."""
     data = files.read_json(folder / PLAN)
-    if fault := model.fault(Plan, data):
+    if fault := model.find_fault(Plan, data):
         raise UserError(str(fault), folder / PLAN)
     return Plan.model_validate(data)
 
@@ -154,7 +154,7 @@ def read_entries(folder: Path) -> list[Entry]:
     entries = []
     for number, line in enumerate(files.read_text(file).split("\n")[:-1], 1):
         data = files.parse_json(line, file, number)
-        if fault := model.fault(Entry, data):
+        if fault := model.find_fault(Entry, data):
             raise UserError(str(fault), file, number)
         entries.append(Entry.model_validate(data))
     return entries
@@ -221,7 +221,7 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
     place = paths.runs() / plan.name / plan.site
     if not resume:
         new_journal = Journal(place / plan.started.replace("-", "").replace(":", ""))
-        with writing(place):
+        with report_write_errors(place):
             new_journal.begin(plan)
         return plan, new_journal
     newest = _newest_journal(plan)
@@ -314,7 +314,7 @@ def run_search(
         return answers(journal.entries, question, number)
 
     folder = journal.folder
-    with (folder / "lock").open("w") as lock, writing(folder):
+    with (folder / "lock").open("w") as lock, report_write_errors(folder):
         if not files.try_lock(lock):
             raise UserError("this search is running already", folder)
         return questions.run(plan.search(), answer)

@@ -117,7 +117,7 @@ def _global_options(
         key = scheduler_commands
         if not key:  # the script of a night that an earlier version queued
             key = schedulers.SCHEDULERS[0].key
-            common.warn(f"--slurm-commands is called --scheduler-commands {key} now")
+            common.print_warning(f"--slurm-commands is called --scheduler-commands {key} now")
         if not (wrappers := schedulers.scheduler_of_key(key).wrapper_folder):
             keys = " or ".join(item.key for item in schedulers.SCHEDULERS if item.wrapper_folder)
             raise UserError(f"--scheduler-commands {key}: right is {keys}")
@@ -126,7 +126,7 @@ def _global_options(
     if context.invoked_subcommand is None:
         from roundtrip.cli import common
 
-        for line in common.what_is_here():
+        for line in common.describe_current_state():
             typer.echo(line)
 
 
@@ -139,21 +139,21 @@ def main() -> None:
     from roundtrip.cli import process
 
     def run() -> object:
-        _require_arguments(sys.argv[1:])
+        _require_valid_arguments(sys.argv[1:])
         process.require_resources()
         return app(standalone_mode=False)
 
-    sys.exit(process.status_of(run))
+    sys.exit(process.run_for_exit_status(run))
 
 
-def _require_arguments(words: Sequence[str]) -> None:
+def _require_valid_arguments(arguments: Sequence[str]) -> None:
     """UserError for an argument that is empty or not UTF-8."""
-    for previous, word in zip(("", *words), words, strict=False):
-        option = previous if previous.startswith("--") else word.partition("=")[0]
+    for previous, argument in zip(("", *arguments), arguments, strict=False):
+        option = previous if previous.startswith("--") else argument.partition("=")[0]
         place = f" after {option}" if option.startswith("--") else ""
-        if not word.strip() or (word.startswith("--") and word.endswith("=")):
+        if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
             raise UserError(f"an argument is empty{place}: right is a value, or to leave it out")
         try:
-            word.encode()
+            argument.encode()
         except UnicodeEncodeError:
-            raise UserError(f"an argument is not UTF-8{place}: {word!a}") from None
+            raise UserError(f"an argument is not UTF-8{place}: {argument!a}") from None

@@ -16,10 +16,10 @@ from typer import Argument, Option
 
 from roundtrip import files, paths
 from roundtrip.cli import command, common, process
-from roundtrip.cli.common import say
+from roundtrip.cli.common import print_status
 from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
-from roundtrip.errors import UserError, printable, writing
+from roundtrip.errors import UserError, printable, report_write_errors
 from roundtrip.measure import campaign_file, tree
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.sites.site import Site
@@ -60,9 +60,9 @@ def bisect(
     launch_time: str = Option(
         "", metavar="5s", help="Of a launch: a budget that cannot suffice is refused."
     ),
-    budget: str = Option("1h", **common.BUDGET),
+    budget: str = Option("1h", **common.BUDGET_SETTINGS),
     resume: bool = Option(False, help="Go on with the newest search of this."),
-    wait: bool = common.WAIT,
+    wait: bool = common.WAIT_OPTION,
 ) -> None:
     """Find the first slow version between two, and a second one.
 
@@ -78,12 +78,12 @@ def bisect(
     from roundtrip.cause.order import LAUNCHES_A_ROUND
 
     common.require_names(site)
-    minutes = common.minutes(budget)
+    minutes = common.parse_minutes(budget)
     if launch_time:
-        launch_s = 60 * common.minutes(launch_time, "--launch-time")
+        launch_s = 60 * common.parse_minutes(launch_time, "--launch-time")
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-    smallest = common.fraction(least, "--least")
-    scatter = common.fraction(noise, "--noise")
+    smallest = common.parse_fraction(least, "--least")
+    scatter = common.parse_fraction(noise, "--noise")
     try:
         groups = re.compile(metric).groups
     except re.error as error:
@@ -114,20 +114,22 @@ def bisect(
         digest=launcher.digest,
     )
     here = Site(site, paths.checkout())
-    context.with_resource(tree.hold_site(here, plan.name, wait, say))
+    context.with_resource(tree.hold_site(here, plan.name, wait, print_status))
     plan, search_journal = journal.open_journal(plan, resume)
-    say(f"{len(versions)} versions; {journal.forecast(plan, scatter, math.log1p(2 * smallest))}")
-    process.on_term()
+    print_status(
+        f"{len(versions)} versions; {journal.forecast(plan, scatter, math.log1p(2 * smallest))}"
+    )
+    process.raise_on_sigterm()
     try:
-        result = journal.run_search(plan, search_journal, launcher, minutes, say)
+        result = journal.run_search(plan, search_journal, launcher, minutes, print_status)
     except KeyboardInterrupt:
         go_on = common.resume_command(f"--site={site}")
-        say(f"interrupted; nothing is lost. Go on with: {go_on}")
+        print_status(f"interrupted; nothing is lost. Go on with: {go_on}")
         raise typer.Exit(INTERRUPTED_STATUS) from None
     for line in page.plain_sentences(plan, result):
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
-    _publish(search_journal)
+    _publish_search_report(search_journal)
     is_step = getattr(result, "ends_differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
 
@@ -141,13 +143,13 @@ def blame(
     series: str = Argument(help="Text in the name of the series, in any case."),
     site: str = common.SITE_OPTION,
     night: str = Option("", help="When the step began; the newest by default."),
-    campaign: str | None = common.CAMPAIGN,
+    campaign: str | None = common.CAMPAIGN_ARGUMENT,
     old_toolchain: str = Option(
         "", metavar="NAME", help="The toolchain of before, installed again as NAME."
     ),
-    budget: str = Option("2h", **common.BUDGET),
+    budget: str = Option("2h", **common.BUDGET_SETTINGS),
     resume: bool = Option(False, help="Go on with the newest search."),
-    wait: bool = common.WAIT,
+    wait: bool = common.WAIT_OPTION,
     dry_run: bool = Option(
         False, "--dry-run", help="Say what would be launched, and launch nothing."
     ),
@@ -164,33 +166,33 @@ def blame(
     from roundtrip.cause.facts import LAUNCHES_A_ROUND, Ending
 
     common.require_names(site, campaign)
-    minutes = common.minutes(budget)
+    minutes = common.parse_minutes(budget)
     step = steps.find(site, series, night, campaign, paths.reports())
     if old_toolchain:
         step = steps.with_toolchain(step, old_toolchain)
-    say(f"{step.label}: {_step_percent(step)} of its time since {step.night[:10]}")
+    print_status(f"{step.label}: {_step_percent_text(step)} of its time since {step.night[:10]}")
     for name, test in step.others:
-        say(f"cannot be switched from here: {name}; what would test it: {test}")
+        print_status(f"cannot be switched from here: {name}; what would test it: {test}")
     if not step.switches:
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched from here")
     for switch in step.switches:
-        say(f"can be switched: {switch.name}")
+        print_status(f"can be switched: {switch.name}")
     plan = steps.plan_blame(step, site)
-    say(journal.forecast(plan, max(step.noise, 1e-4), step.log_ratio))
+    print_status(journal.forecast(plan, max(step.noise, 1e-4), step.log_ratio))
     launch_s = steps.launch_s(step, site, paths.reports())
     journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
     declaration = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
-    case = checks.prepare_case(declaration, here, step, say)
-    context.with_resource(tree.hold_site(here, plan.name, wait, say))
-    go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
-    causes = _run_search(here, declaration, case, resume, minutes, go_on)
+    case = checks.prepare_case(declaration, here, step, print_status)
+    context.with_resource(tree.hold_site(here, plan.name, wait, print_status))
+    resume_hint = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
+    causes = _run_search(here, declaration, case, resume, minutes, resume_hint)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
-def after_night(
+def blame_after_night(
     here: Site, declaration: campaign_file.Campaign, confirmed_keys: Collection[str]
 ) -> None:
     """Search for the cause of a campaign's largest confirmed step, within its `blame` minutes.
@@ -209,23 +211,26 @@ def after_night(
         )
         if step is None:
             return
-        say(f"searching for what made {step.label} {_step_percent(step)} since {step.night[:10]}")
+        print_status(
+            f"searching for what made {step.label} {_step_percent_text(step)} "
+            f"since {step.night[:10]}"
+        )
         launch_s = steps.launch_s(step, here.name, paths.reports())
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        case = checks.prepare_case(declaration, here, step, say)
+        case = checks.prepare_case(declaration, here, step, print_status)
         names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
-        go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
-        _run_search(here, declaration, case, None, minutes, go_on)
+        resume_hint = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
+        _run_search(here, declaration, case, None, minutes, resume_hint)
     except UserError as error:
-        say(f"warning: no search for the cause: {error}")
+        print_status(f"warning: no search for the cause: {error}")
     except typer.Exit:
         pass  # an interrupted search does not change the status of the night
     finally:
-        process.ignore_term()
+        process.ignore_sigterm()
 
 
-def _step_percent(step: SeriesStep) -> str:
+def _step_percent_text(step: SeriesStep) -> str:
     return f"{100 * math.expm1(step.log_ratio):+.1f} %"
 
 
@@ -235,27 +240,27 @@ def _run_search(
     case: StepCase,
     resume: bool | None,
     minutes: float,
-    go_on: str,
+    resume_hint: str,
 ) -> Causes:
     """Launch until the cause is known or the time is over; publish and return the result.
 
-    `resume`: None to resume a search that has begun.  If interrupted, print the command `go_on` and
-    exit with status 130.
+    `resume`: None to resume a search that has begun.  If interrupted, print `resume_hint` and exit
+    with status 130.
     """
     from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
 
-    process.on_term()
+    process.raise_on_sigterm()
     plan = steps.plan_blame(case.step, here.name)
     resume = journal.is_begun(plan) if resume is None else resume
     plan, search_journal = journal.open_journal(plan, resume)
     try:
         with TerminalProgress(plan.title, common.console) as progress:
             root = checks.build(search_journal.folder, declaration, here, case, progress)
-        launcher = checks.Checks(here, case, root, minutes, say)
-        causes = journal.run_search(plan, search_journal, launcher, minutes, say)
+        launcher = checks.Checks(here, case, root, minutes, print_status)
+        causes = journal.run_search(plan, search_journal, launcher, minutes, print_status)
     except KeyboardInterrupt:
-        say(f"interrupted; nothing is lost. Go on with: {go_on}")
+        print_status(f"interrupted; nothing is lost. Go on with: {resume_hint}")
         raise typer.Exit(INTERRUPTED_STATUS) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     lines = page.plain_sentences(plan, causes)
@@ -264,19 +269,22 @@ def _run_search(
     if causes.causes and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", case.step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
-    _publish(search_journal)
+    _publish_search_report(search_journal)
     return causes
 
 
-def _publish(search_journal: Journal) -> None:
+def _publish_search_report(search_journal: Journal) -> None:
     """Publish the report of a search, and say where its page is."""
     from roundtrip.cause import journal, page
     from roundtrip.measure import store
     from roundtrip.report import publish
 
-    with writing(search_journal.folder), files.draft(search_journal.folder) as bundle:
+    with (
+        report_write_errors(search_journal.folder),
+        files.draft_folder(search_journal.folder) as bundle,
+    ):
         commit = tree.git_revision(paths.checkout()).commit
         page.make_bundle(search_journal.folder, bundle, journal.now(), commit)
-        revision = publish.publish(bundle, paths.reports(), print_line=say)
+        revision = publish.publish(bundle, paths.reports(), print_line=print_status)
     typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
     write_pages(paths.reports())

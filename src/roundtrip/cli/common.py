@@ -17,7 +17,7 @@ from typer import Argument, Option
 from roundtrip import files, paths
 from roundtrip.errors import UserError, printable
 from roundtrip.measure import store
-from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.model import NAME_RULE, is_name
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 #: Standard error, where a progress bar is shown.
 console = Console(stderr=True, markup=False, emoji=False)
 #: Wider than any row.
-_ANY_WIDTH = 100_000
+_UNLIMITED_WIDTH = 100_000
 _SITE_VARIABLE = "ROUNDTRIP_SITE"
 #: The site of a machine without a cluster.
-_LOCAL = "local"
+_LOCAL_SITE = "local"
 
 
 def default_site() -> str:
@@ -47,7 +47,7 @@ def default_site() -> str:
         names = set()
     active = os.environ.get(_SITE_VARIABLE)
     if not active:
-        return names.pop() if len(names) == 1 else _LOCAL
+        return names.pop() if len(names) == 1 else _LOCAL_SITE
     if active not in (known := names.union(complete_site(""))):
         legal = ", ".join(sorted(known))
         raise UserError(f"{_SITE_VARIABLE}={active}: unknown site; there are: {legal}")
@@ -72,29 +72,31 @@ def complete_toolchain(incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
-_DEFAULT_SITE: dict[str, Any] = {
+_SITE_SETTINGS: dict[str, Any] = {
     "default_factory": default_site,
     "show_default": "the one here",
     "autocompletion": complete_site,
 }
-SITE_OPTION = Option(**_DEFAULT_SITE, help="Folder in site-configs/.")
-SITE_FOLDER = Argument(**_DEFAULT_SITE, help="Folder in site-configs/.")
-SITE = Argument(**_DEFAULT_SITE, help="The site whose reports are read.")
-CAMPAIGN = Argument(None, autocompletion=complete_campaign, help="One campaign; all by default.")
-REPORTS = Option(None, help="Where reports are published; reports/ by default.")
-JSON = Option(False, "--json", help="Print JSON.")
-WAIT = Option(False, "--wait", help="Wait until no other campaign measures on the site.")
-BUDGET: dict[str, Any] = {"metavar": "20m", "help": "Time for launches at most."}
+SITE_OPTION = Option(**_SITE_SETTINGS, help="Folder in site-configs/.")
+SITE_FOLDER_ARGUMENT = Argument(**_SITE_SETTINGS, help="Folder in site-configs/.")
+REPORTED_SITE_ARGUMENT = Argument(**_SITE_SETTINGS, help="The site whose reports are read.")
+CAMPAIGN_ARGUMENT = Argument(
+    None, autocompletion=complete_campaign, help="One campaign; all by default."
+)
+REPORTS_OPTION = Option(None, help="Where reports are published; reports/ by default.")
+JSON_OPTION = Option(False, "--json", help="Print JSON.")
+WAIT_OPTION = Option(False, "--wait", help="Wait until no other campaign measures on the site.")
+BUDGET_SETTINGS: dict[str, Any] = {"metavar": "20m", "help": "Time for launches at most."}
 
 
 def require_names(*names: str | None) -> None:
     """UserError for an illegal name of a site or campaign."""
     for name in filter(None, names):
         if not is_name(name):
-            raise UserError(f"{name!r}: {NAME_WORDS}")
+            raise UserError(f"{name!r}: {NAME_RULE}")
 
 
-def minutes(length: str, option: str = "--budget") -> float:
+def parse_minutes(length: str, option: str = "--budget") -> float:
     """Parse ``90s``, ``20m`` or ``1h30m`` into minutes; UserError for other forms and for 0."""
     from roundtrip.measure import campaign_file  # commands that launch nothing do not need it
 
@@ -104,7 +106,7 @@ def minutes(length: str, option: str = "--budget") -> float:
     return value
 
 
-def fraction(text: str, option: str = "--fail-on") -> float:
+def parse_fraction(text: str, option: str = "--fail-on") -> float:
     """Parse ``3%`` into a fraction; UserError unless between 0 and 100 %."""
     match = re.fullmatch(r"(\d+(\.\d+)?)\s*%", text.strip())
     value = float(match[1]) / 100 if match else 0.0
@@ -113,18 +115,20 @@ def fraction(text: str, option: str = "--fail-on") -> float:
     return value
 
 
-def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Path, list[str]]:
-    """The folder of the reports, and `campaign` if given, else all campaigns of the site."""
+def reports_and_campaigns(
+    reports: Path | None, site: str, campaign: str | None
+) -> tuple[Path, list[str]]:
+    """Return the folder of the reports, and `[campaign]` if given, else all campaigns of `site`."""
     require_names(site, campaign)
     folder = reports or paths.reports()
     names = [store.split_site_folder(path)[1] for path in store.site_folders(folder, site=site)]
     return folder, [campaign] if campaign else names
 
 
-def no_night(folder: Path, site: str, campaign: str | None, kind: str = "") -> UserError:
-    """The UserError for a site without a published night, or without one of this `kind`."""
+def no_night_error(folder: Path, site: str, campaign: str | None, scope: str = "") -> UserError:
+    """Return a UserError: `site` has no published night; `scope` is text after the site's name."""
     prefix = f"campaign '{campaign}' on " if campaign else ""
-    return UserError(f"no published night of {prefix}site '{site}'{kind}", folder)
+    return UserError(f"no published night of {prefix}site '{site}'{scope}", folder)
 
 
 def read_ledger(
@@ -135,12 +139,12 @@ def read_ledger(
 
     nights = ledger.read_ledger(folder, campaign, site, annotations)
     for warning in nights.warnings:
-        warn(printable(warning))
+        print_warning(printable(warning))
     return nights
 
 
-def what_is_here() -> Iterator[str]:
-    """Lines with the site, the newest run and night, and the next command to use."""
+def describe_current_state() -> Iterator[str]:
+    """Yield lines that say the site, the newest run and night, and the next command to use."""
     site = default_site()
     run, night = _newest_run(site), newest_night(site)
     state = files.read_object_in_tree(run / "state.json") if run else {}
@@ -150,7 +154,7 @@ def what_is_here() -> Iterator[str]:
         yield f"run     {run} ({'complete' if is_complete else 'unfinished'})"
     if night:
         yield f"night   {night}"
-    yield f"next    {_next_command(site, None if is_complete else run, night)}"
+    yield f"next    {_suggest_command(site, None if is_complete else run, night)}"
     yield "help    roundtrip --help"
 
 
@@ -176,7 +180,7 @@ def newest_night(site: str) -> Path | None:
     return newest and store.file_path(newest, store.PAGE_FILE)
 
 
-def _next_command(site: str, unfinished: Path | None, night: Path | None) -> str:
+def _suggest_command(site: str, unfinished: Path | None, night: Path | None) -> str:
     if unfinished and (campaign := unfinished.parents[1].name) in complete_campaign(""):
         return f"roundtrip run {campaign} --site {site} --resume"
     if night:
@@ -185,15 +189,15 @@ def _next_command(site: str, unfinished: Path | None, night: Path | None) -> str
             for folder in store.site_folders(paths.reports(), site=site)
         )
         return f"roundtrip history {site}" if has_history else f"open {night} in a browser"
-    if site == _LOCAL and not complete_toolchain(""):
+    if site == _LOCAL_SITE and not complete_toolchain(""):
         is_clone = (paths.checkout() / "Makefile").is_file()
         return "make campaign" if is_clone else "roundtrip toolchains"
-    campaign = "smoke" if site == _LOCAL else "boost-netpipe"
+    campaign = "smoke" if site == _LOCAL_SITE else "boost-netpipe"
     campaign = site if site in complete_campaign("") else campaign
     return f"roundtrip run {campaign} --site {site}"
 
 
-def warn(text: str) -> None:
+def print_warning(text: str) -> None:
     """Print a warning as one line on standard error."""
     print(f"warning: {text}", file=sys.stderr)
 
@@ -206,16 +210,16 @@ def resume_command(*options: str) -> str:
     return shlex.join(["roundtrip", *given, *more])
 
 
-def say(line: str) -> None:
+def print_status(line: str) -> None:
     """Print one line on standard error, above a progress bar that is shown there."""
     console.print(line, highlight=False, soft_wrap=True)
 
 
-def show(table: Table) -> None:
+def print_table(table: Table) -> None:
     """Print `table` without truncation: folded on a terminal, else with one line for each row."""
     for column in table.columns:
         column.overflow = "fold"
     page = Console(markup=False, highlight=False)
     if not page.is_terminal and "COLUMNS" not in os.environ:
-        page.width = _ANY_WIDTH
+        page.width = _UNLIMITED_WIDTH
     page.print(table)

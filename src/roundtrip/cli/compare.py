@@ -15,11 +15,11 @@ from typer import Argument, Option
 
 from roundtrip import paths
 from roundtrip.cli import command, common, process
-from roundtrip.cli.common import say
-from roundtrip.errors import UserError, require_writable, writing
+from roundtrip.cli.common import print_status
+from roundtrip.errors import UserError, report_write_errors, require_writable
 from roundtrip.measure import campaign_file, environment, matrix, session, tree
 from roundtrip.measure.progress import TerminalProgress
-from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.model import NAME_RULE, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from roundtrip.compare.side import Sources
 
 
-class Format(StrEnum):
+class ComparisonFormat(StrEnum):
     """The format of a comparison."""
 
     TABLE = "table"
@@ -38,19 +38,19 @@ class Format(StrEnum):
     JUNIT = "junit"
 
 
-class Order(StrEnum):
+class RoundOrder(StrEnum):
     """How the order of the two toolchains in a round is chosen."""
 
     RANDOM = "random"
     ABBA = "abba"
 
 
-_FORMAT = Option(Format.TABLE, "--format", help="How the comparison is written.")
-_OUTPUT = Option(None, help="File to write it to, not the terminal.")
-_FAIL_ON = Option(
+_FORMAT_OPTION = Option(ComparisonFormat.TABLE, "--format", help="How the comparison is written.")
+_OUTPUT_OPTION = Option(None, help="File to write it to, not the terminal.")
+_FAIL_ON_OPTION = Option(
     None, metavar="3%", help="Least regression that fails; minimum_effect by default."
 )
-_ALL = Option(
+_ALL_OPTION = Option(
     False, "--all", help="Show all facts that differ, not only three, and those that do not."
 )
 
@@ -68,10 +68,10 @@ def compare(
     by: str | None = Option(
         None, help="Key of which BASE has two values: toolchain, mpi, boost, spack, ..."
     ),
-    form: Format = _FORMAT,
-    output: Path | None = _OUTPUT,
-    fail_on: str | None = _FAIL_ON,
-    everything: bool = _ALL,
+    form: ComparisonFormat = _FORMAT_OPTION,
+    output: Path | None = _OUTPUT_OPTION,
+    fail_on: str | None = _FAIL_ON_OPTION,
+    everything: bool = _ALL_OPTION,
 ) -> None:
     """Compare two reports, bundles, run trees or nights, or two sides of one of them.
 
@@ -79,7 +79,7 @@ def compare(
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
     or NEW lacks a case of the same run; 2 bad input, or nothing could be decided.
     """
-    threshold = None if fail_on is None else common.fraction(fail_on)
+    threshold = None if fail_on is None else common.parse_fraction(fail_on)
     if output:
         require_writable(output)
     if new is not None and (toolchains or by):
@@ -91,18 +91,18 @@ def compare(
             sides = (sources.side(base), sources.side(new))
         elif toolchains or by:
             key = by if by and not toolchains else "toolchain"
-            first, second = toolchains or _two_values(sources, base, key)
+            first, second = toolchains or _two_values_of_key(sources, base, key)
             sides = (sources.side(base, {key: first}), sources.side(base, {key: second}))
         else:
             raise UserError(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
             )
         result = comparison.compare(*sides, fail_on=threshold)
-        _write(result, form, output, everything)
+        _write_comparison(result, form, output, everything)
     raise typer.Exit(result.exit_status)
 
 
-def _two_values(sources: Sources, source: str, key: str) -> list[str]:
+def _two_values_of_key(sources: Sources, source: str, key: str) -> list[str]:
     """The values of `key` in a source that has two."""
     from roundtrip.compare.side import KEYS
 
@@ -117,24 +117,26 @@ def _two_values(sources: Sources, source: str, key: str) -> list[str]:
     return values
 
 
-def _write(comparison: Comparison, form: Format, output: Path | None, everything: bool) -> None:
+def _write_comparison(
+    comparison: Comparison, form: ComparisonFormat, output: Path | None, everything: bool
+) -> None:
     """Print the comparison, or write it to `output`."""
     from rich.console import Console
 
     from roundtrip.compare import forms
 
-    if form is Format.TABLE:
+    if form is ComparisonFormat.TABLE:
         text = forms.as_text(comparison, everything, None if output else Console())
-    elif form is Format.JSON:
+    elif form is ComparisonFormat.JSON:
         text = forms.as_json(comparison, everything)
-    elif form is Format.MARKDOWN:
+    elif form is ComparisonFormat.MARKDOWN:
         text = forms.as_markdown(comparison, everything)
     else:
         text = forms.as_junit(comparison, everything)
     if output is None:
         typer.echo(text, nl=False)
     else:
-        with writing(output):
+        with report_write_errors(output):
             output.write_text(text, encoding="utf-8")
 
 
@@ -161,16 +163,16 @@ def ab(
         "ab", help="The campaign whose checks are launched, a name or a TOML file."
     ),
     partitions: list[str] | None = Option(None, "--partition", help="All by default; repeatable."),
-    budget: str = Option("20m", **common.BUDGET),
-    fail_on: str | None = _FAIL_ON,
+    budget: str = Option("20m", **common.BUDGET_SETTINGS),
+    fail_on: str | None = _FAIL_ON_OPTION,
     resume: bool = Option(False, help="Go on with the newest run of the two."),
-    order: Order = Option(
-        Order.RANDOM, help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds."
+    order: RoundOrder = Option(
+        RoundOrder.RANDOM, help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds."
     ),
-    wait: bool = common.WAIT,
-    form: Format = _FORMAT,
-    output: Path | None = _OUTPUT,
-    everything: bool = _ALL,
+    wait: bool = common.WAIT_OPTION,
+    form: ComparisonFormat = _FORMAT_OPTION,
+    output: Path | None = _OUTPUT_OPTION,
+    everything: bool = _ALL_OPTION,
 ) -> None:
     """Launch two toolchains in rounds, until each claim is decided.
 
@@ -185,22 +187,22 @@ def ab(
         )
     for name in (base, new):
         if not is_name(name):
-            raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
-    minutes = common.minutes(budget)
-    threshold = None if fail_on is None else common.fraction(fail_on)
+            raise UserError(f"{name!r} is no toolchain: {NAME_RULE}")
+    minutes = common.parse_minutes(budget)
+    threshold = None if fail_on is None else common.parse_fraction(fail_on)
     if output:
         require_writable(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
     software.require_ready_site(here)
     scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
-    run_tree = _newest_run(base, new, site) if resume else None
+    run_tree = _newest_run_of_pair(base, new, site) if resume else None
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
         source = campaign_file.find_campaign(campaign, checkout / "campaigns")
         plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
-        seed = secrets.randbits(32) if order is Order.ABBA else None
+        seed = secrets.randbits(32) if order is RoundOrder.ABBA else None
         content = campaign_file.ab_campaign_toml(
             (base, new), plans, minutes, partitions or (), seed
         )
@@ -212,31 +214,31 @@ def ab(
         plan = matrix.shared_matrix(matrix.build_matrix(declaration, here), declaration)
     except UserError as error:  # without the name of a generated file
         raise UserError(error.message) if error.file == str(declaration.file) else error from None
-    context.with_resource(tree.hold_site(here, declaration.name, wait, say))
+    context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
     if run_tree:
         tree.require_same_matrix(run_tree, plan)
         environment.require_unchanged(run_tree, declaration.file)
     else:
-        with writing(paths.runs()):
+        with report_write_errors(paths.runs()):
             run_tree = tree.create_tree(paths.runs(), declaration, here, plan)
     # These take a second to load, which a fault in the arguments need not spend.
     from roundtrip.compare.comparison import Watch
 
-    watch = Watch(run_tree.path, base, new, tell=say, fail_on=threshold)
-    is_interrupted = _launch(declaration, here, plan, run_tree, watch)
-    say(f"run: {run_tree.path}")
+    watch = Watch(run_tree.path, base, new, tell=print_status, fail_on=threshold)
+    is_interrupted = _launch_until_decided(declaration, here, plan, run_tree, watch)
+    print_status(f"run: {run_tree.path}")
     try:
         comparison = watch.compare()
     except UserError as error:
         if not is_interrupted:
             raise
-        say(f"nothing to compare yet: {error.message}")
+        print_status(f"nothing to compare yet: {error.message}")
         raise typer.Exit(process.INTERRUPTED_STATUS) from None
-    _write(comparison, form, output, everything)
+    _write_comparison(comparison, form, output, everything)
     raise typer.Exit(process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
 
 
-def _launch(
+def _launch_until_decided(
     declaration: campaign_file.Campaign,
     here: Site,
     plan: matrix.Matrix,
@@ -248,11 +250,11 @@ def _launch(
     from roundtrip.measure.runner import Runner
 
     is_over, is_interrupted = False, False
-    process.on_term()
-    with writing(run_tree.path), run_tree:
+    process.raise_on_sigterm()
+    with report_write_errors(run_tree.path), run_tree:
         environment.record_environment(here, plan, run_tree.path / "env")
         for warning in environment.tuning_warnings(here):
-            say(f"warning: {warning}")
+            print_status(f"warning: {warning}")
         with TerminalProgress(declaration.title, common.console) as progress:
             try:
                 session.build_programs(here, plan.expected, run_tree, progress)
@@ -260,8 +262,8 @@ def _launch(
                 runner = Runner(declaration, here, run_tree, plan.expected, progress)
                 runner.should_stop = watch.should_stop
                 is_over = not runner.run()
-            except process.Terminated:
-                say("stopped by TERM: judging what is there")
+            except process.SigtermInterrupt:
+                print_status("stopped by TERM: judging what is there")
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
@@ -271,17 +273,17 @@ def _launch(
         if outcome.is_complete and not is_interrupted:
             run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
-        say(f"stopped: {stop_reason}; what was measured before is kept")
+        print_status(f"stopped: {stop_reason}; what was measured before is kept")
     for reason in outcome.failure_reasons:
-        say(f"failed: {reason}")
+        print_status(f"failed: {reason}")
     if is_interrupted or is_over:
         ending = "interrupted" if is_interrupted else "the time is over"
         go_on = common.resume_command(f"--site={here.name}")
-        say(f"{ending}; nothing is lost. Go on with: {go_on}")
+        print_status(f"{ending}; nothing is lost. Go on with: {go_on}")
     return is_interrupted
 
 
-def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
+def _newest_run_of_pair(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
     folder = paths.runs() / campaign_file.ab_campaign_name(base, new) / site
     state_files = sorted(folder.glob("*/state.json"))

@@ -16,8 +16,8 @@ from typer import Option
 
 from roundtrip import output, paths
 from roundtrip.cli import command, common
-from roundtrip.cli.common import warn
-from roundtrip.errors import UserError, printable, require_writable, writing
+from roundtrip.cli.common import print_warning
+from roundtrip.errors import UserError, printable, report_write_errors, require_writable
 from roundtrip.measure import analysis, pseudonyms, signature, store
 from roundtrip.measure.pseudonyms import HostNames
 from roundtrip.report import units
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
-_QUIET_VERDICTS = ("unchanged", "wandering", "too few nights")
+_HIDDEN_VERDICTS = ("unchanged", "wandering", "too few nights")
 #: Maximum number of pairs of values printed if no series can be judged; ``--all`` prints all.
-_MAX_PAIRS = 20
+_MAX_NIGHT_PAIRS = 20
 #: Maximum number of series printed that changed by less than the least effect.
-_MAX_SMALL = 5
+_MAX_SMALL_CHANGES = 5
 #: The value of ``--accept`` for all series.
-_ALL = "--all"
+_ACCEPT_ALL = "--all"
 #: A fixed seed, so that simulated histories are the same each time.
-_SEED = 1
+_SIMULATION_SEED = 1
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A campaign: the verdicts on its nights, the series to show of them, what its newest night
-    confirmed, and how its nights are signed."""
+class _JudgedCampaign:
+    """The verdicts on the nights of a campaign, the series to show of them (`lines`), what its
+    newest night confirmed (`relaunch`), and sentences on how its nights are signed."""
 
     campaign: str
     verdicts: NightVerdicts
@@ -56,8 +56,8 @@ class _Judged:
     "history --series latency     series with this text in their name",
 )
 def history(
-    site: str = common.SITE,
-    campaign: str | None = common.CAMPAIGN,
+    site: str = common.REPORTED_SITE_ARGUMENT,
+    campaign: str | None = common.CAMPAIGN_ARGUMENT,
     everything: bool = Option(False, "--all", help="Show series that did not change, too."),
     series: str = Option("", help="Show series whose name holds this text, in any case."),
     accept: str = Option(
@@ -67,8 +67,8 @@ def history(
     ),
     reason: str = Option("", help="Why it is accepted; one line."),
     since: str = Option("", help="Count as news what began on this date (UTC) or later."),
-    as_json: bool = common.JSON,
-    reports: Path | None = common.REPORTS,
+    as_json: bool = common.JSON_OPTION,
+    reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
     """Say what changed over the nights of a site: which series, by how much, since when, and what
     differed then in kernel, MPI and the rest.
@@ -82,30 +82,32 @@ def history(
         datetime.date.fromisoformat(since or "2000-01-01")
     except ValueError:
         raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
-    folder, names = common.campaigns(reports, site, campaign)
-    judged = (_judge(folder, name, site, series, since) for name in names)
+    folder, names = common.reports_and_campaigns(reports, site, campaign)
+    judged = (_judge_campaign(folder, name, site, series, since) for name in names)
     results = [result for result in judged if result]
     hosts = pseudonyms.collect_host_names(site, paths.runs())
     if not results:
-        raise common.no_night(folder, site, campaign)
+        raise common.no_night_error(folder, site, campaign)
     if series and not any(result.lines for result in results):
         raise UserError(f"no series has {series!r} in its name")
     if accept:
-        _accept(site, accept, reason, results)
+        _write_acceptance(site, accept, reason, results)
         raise typer.Exit(0)
     if as_json:
         records = [_series_json(result, line) for result in results for line in result.lines]
         signatures = {result.campaign: result.signatures for result in results}
         content = {"site": site, "series": records, "signatures": signatures}
-        print(output.text(output.History, content))
+        print(output.json_text(output.History, content))
     else:
         for result in results:
-            _print(site, result, everything or bool(series), hosts)
+            _print_campaign(site, result, everything or bool(series), hosts)
     is_worse = any(line.judgement.is_alarm for result in results for line in result.lines)
     raise typer.Exit(int(is_worse))
 
 
-def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> _Judged | None:
+def _judge_campaign(
+    reports: Path, campaign: str, site: str, series: str, since: str
+) -> _JudgedCampaign | None:
     """Judge a campaign's nights, and print warnings; None without a night."""
     from roundtrip.history import annotations
     from roundtrip.report import confirmation, nights
@@ -113,7 +115,7 @@ def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> 
     notes = annotations.load_site(site)
     ledger = common.read_ledger(reports, campaign, site, notes)
     for remark in ledger.remarks:
-        warn(printable(remark))
+        print_warning(printable(remark))
     if ledger.nights.is_empty():
         return None
     settings = analysis.load_for_site(site).history
@@ -123,36 +125,40 @@ def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> 
         folder = store.site_folder(reports, campaign, site)
         relaunch = confirmation.read_site_confirmation(folder, verdicts)
     except UserError as error:
-        warn(printable(str(error)))
+        print_warning(printable(str(error)))
     signatures = signature.describe_signatures(ledger.signatures)
-    return _Judged(campaign, verdicts, _lines(verdicts, series), relaunch, signatures)
+    return _JudgedCampaign(
+        campaign, verdicts, _matching_lines(verdicts, series), relaunch, signatures
+    )
 
 
-def _accept(site: str, text: str, reason: str, results: Sequence[_Judged]) -> None:
+def _write_acceptance(
+    site: str, text: str, reason: str, results: Sequence[_JudgedCampaign]
+) -> None:
     """Write the annotations that accept the level of series; UserError if `text` matches none."""
     from roundtrip.history import annotations
 
-    pattern = "" if text == _ALL else text
-    lines = {result.campaign: _lines(result.verdicts, pattern) for result in results}
+    pattern = "" if text == _ACCEPT_ALL else text
+    lines = {result.campaign: _matching_lines(result.verdicts, pattern) for result in results}
     if not any(lines.values()):
         raise UserError(f"no series has {text!r} in its name")
     newest = max(item.verdicts.calendar.nights[-1] for item in results if lines[item.campaign])
     labels = [line.full_title for campaign_lines in lines.values() for line in campaign_lines]
-    globs = ["*"] if text == _ALL else sorted({*map(escape, labels)})
+    globs = ["*"] if text == _ACCEPT_ALL else sorted({*map(escape, labels)})
     file = annotations.accept(site, globs, newest, reason)
     print(f"accepted up to {newest}: {len(labels)} series, in {file}")
 
 
-def _lines(verdicts: NightVerdicts, series: str) -> list[JudgedSeries]:
+def _matching_lines(verdicts: NightVerdicts, series: str) -> list[JudgedSeries]:
     pattern = series.casefold()
-    return [line for line in verdicts.judged_series if pattern in _label(line).casefold()]
+    return [line for line in verdicts.judged_series if pattern in _series_name(line).casefold()]
 
 
-def _label(line: JudgedSeries) -> str:
+def _series_name(line: JudgedSeries) -> str:
     return printable(" ".join(line.full_title.split()))
 
 
-def _print(site: str, result: _Judged, everything: bool, hosts: HostNames) -> None:
+def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print a summary line, then what the series to show did, with host names from `hosts`."""
     verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
@@ -170,22 +176,22 @@ def _print(site: str, result: _Judged, everything: bool, hosts: HostNames) -> No
         print(f"  {printable(line)}")
 
 
-def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
+def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print a row for each series to show; then why others are open, and small changes."""
     verdicts, lines = result.verdicts, result.lines
     visible_lines = [
         line
         for line in lines
         if everything
-        or line.judgement.verdict not in _QUIET_VERDICTS
+        or line.judgement.verdict not in _HIDDEN_VERDICTS
         or line.judgement.ratio_text
         or line.revision_sentences
     ]
     table = Table(*_COLUMNS, box=None)
     for line in visible_lines:
-        table.add_row(*map(hosts.insert_names, _cells(line, result)))
+        table.add_row(*map(hosts.insert_names, _row_cells(line, result)))
     if visible_lines:
-        common.show(table)
+        common.print_table(table)
     else:
         print("  nothing changed that these nights can show")
     reasons = Counter(
@@ -193,16 +199,16 @@ def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
         print(f"  {count} series have too few nights: {reason}")
-    for line in [line for line in lines if line.has_negligible_step][:_MAX_SMALL]:
+    for line in [line for line in lines if line.has_negligible_step][:_MAX_SMALL_CHANGES]:
         step = line.history.steps[-1]
         since = verdicts.calendar.date_text(verdicts.calendar.nights[step.night])
         size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the least effect"
-        print(f"  no alarm: {hosts.insert_names(_label(line))}: {size}")
-    if (rest := sum(line.has_negligible_step for line in lines) - _MAX_SMALL) > 0:
+        print(f"  no alarm: {hosts.insert_names(_series_name(line))}: {size}")
+    if (rest := sum(line.has_negligible_step for line in lines) - _MAX_SMALL_CHANGES) > 0:
         print(f"  no alarm: {rest} more series that changed by less than the least effect")
 
 
-def _print_pairs(result: _Judged, everything: bool, hosts: HostNames) -> None:
+def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print the two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
@@ -211,22 +217,22 @@ def _print_pairs(result: _Judged, everything: bool, hosts: HostNames) -> None:
     pairs = [
         pair for pair in answers.night_pairs(result.verdicts) if pair.judged.series.key in keys
     ]
-    limit = len(pairs) if everything else _MAX_PAIRS
+    limit = len(pairs) if everything else _MAX_NIGHT_PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
-        label = hosts.insert_names(_label(pair.judged))
+        label = hosts.insert_names(_series_name(pair.judged))
         table.add_row(
             label,
             *map(str, (pair.night_before_value, pair.last_night_value, pair.ratio, pair.distance)),
         )
-    common.show(table)
+    common.print_table(table)
     if len(pairs) > limit:
         print(f"  and {len(pairs) - limit} series that differ less (--all)")
     if any(pair.distance for pair in pairs):
         print(f"  {answers.DISTANCE_NOTE}")
 
 
-def _cells(line: JudgedSeries, result: _Judged) -> tuple[str, ...]:
+def _row_cells(line: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
     judgement, verdicts = line.judgement, result.verdicts
     since = verdicts.calendar.date_text(line.step_night) if line.step_night else ""
     sensitivity = ""
@@ -244,10 +250,10 @@ def _cells(line: JudgedSeries, result: _Judged) -> tuple[str, ...]:
         result.relaunch.describe_series(line),
     )
     reason = "; ".join(printable(remark) for remark in remarks if remark)
-    return verdict, _label(line), judgement.ratio_text, since, reason, sensitivity
+    return verdict, _series_name(line), judgement.ratio_text, since, reason, sensitivity
 
 
-def _series_json(result: _Judged, line: JudgedSeries) -> dict[str, Any]:
+def _series_json(result: _JudgedCampaign, line: JudgedSeries) -> dict[str, Any]:
     judgement, step, history = line.judgement, line.judgement.step, line.history
     nights, accepted = result.verdicts.calendar.nights, line.acceptance
     return {
@@ -290,12 +296,12 @@ def _series_json(result: _Judged, line: JudgedSeries) -> dict[str, Any]:
 
 @command("calibrate local nightly")
 def calibrate(
-    site: str = common.SITE,
-    campaign: str | None = common.CAMPAIGN,
+    site: str = common.REPORTED_SITE_ARGUMENT,
+    campaign: str | None = common.CAMPAIGN_ARGUMENT,
     series: int = Option(2000, min=500, max=100_000, help="Quiet histories to simulate."),
     nights: int = Option(365, min=40, max=3650, help="Nights of each."),
     write: Path | None = Option(None, help="Write these thresholds as a new analysis.toml."),
-    reports: Path | None = common.REPORTS,
+    reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
     """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
     which evidence keeps that below one in 500 series.
@@ -307,7 +313,7 @@ def calibrate(
 
     from roundtrip.history import annotations, detection
 
-    folder, names = common.campaigns(reports, site, campaign)
+    folder, names = common.reports_and_campaigns(reports, site, campaign)
     if write and write.exists():
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:
@@ -318,7 +324,7 @@ def calibrate(
     for name in names:
         frame = common.read_ledger(folder, name, site, notes).nights
         noises += detection.measure_noise(frame, settings)
-    result = detection.calibrate(noises, nights, series, _SEED, settings)
+    result = detection.calibrate(noises, nights, series, _SIMULATION_SEED, settings)
     sd = np.array([noise.sd for noise in noises])
     phi = np.array([noise.phi for noise in noises])
     typer.echo(
@@ -335,7 +341,7 @@ def calibrate(
     )
     typer.echo(f"evidence = {result.evidence:.1f}")
     if write:
-        with writing(write.parent):
+        with report_write_errors(write.parent):
             write.write_text(
                 detection.with_evidence(result.evidence, thresholds.toml_text), encoding="utf-8"
             )

@@ -29,29 +29,31 @@ if TYPE_CHECKING:
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
 #: Maximum length of a reason to drain a node, in characters: operators need no more.
-_MAX_REASON = 200
+_MAX_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A campaign: what its nights say of nodes, and the nodes that the newest did not measure.
+class _JudgedNodes:
+    """What the nights of a campaign say of nodes, and the nodes that the newest did not measure.
 
-    `slow_processors`: nodes whose processor is slow.  `clocks`: those that run at a wrong rate.
-    `marks`: labels of simulated or emulated environments.
+    `slow_processors`: nodes whose processor is slow.  `wrong_clocks`: those at a wrong rate.
+    `labels_by_environ`: labels of simulated or emulated environments.
     """
 
     campaign: str
     node_verdicts: NodeVerdicts
     slow_processors: dict[str, SlowProcessor]
-    suspects: tuple[FlakyNode, ...]
-    clocks: list[OddClock]
-    absences: list[AbsentNode]
-    marks: dict[str, str]
+    flaky_nodes: tuple[FlakyNode, ...]
+    wrong_clocks: list[OddClock]
+    absent_nodes: list[AbsentNode]
+    labels_by_environ: dict[str, str]
 
     @property
     def is_alarm(self) -> bool:
-        has_failed = any(absence.is_failed for absence in self.absences)
-        return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
+        has_failed = any(absence.is_failed for absence in self.absent_nodes)
+        return (
+            bool(self.node_verdicts.outliers or self.flaky_nodes or self.wrong_clocks) or has_failed
+        )
 
 
 @command(
@@ -59,15 +61,15 @@ class _Judged:
     "nodes --drain-command      what would drain those that are sick",
 )
 def nodes(
-    site: str = common.SITE,
-    campaign: str | None = common.CAMPAIGN,
-    as_json: bool = common.JSON,
+    site: str = common.REPORTED_SITE_ARGUMENT,
+    campaign: str | None = common.CAMPAIGN_ARGUMENT,
+    as_json: bool = common.JSON_OPTION,
     drain: bool = Option(
         False,
         "--drain-command",
         help="Print the commands that drain the nodes named, and run none of them.",
     ),
-    reports: Path | None = common.REPORTS,
+    reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
     """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
     campaigns over pairs of nodes; of the newest night, the nodes whose clock runs at a wrong rate,
@@ -76,7 +78,7 @@ def nodes(
     Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
     is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
     """
-    folder, names = common.campaigns(reports, site, campaign)
+    folder, names = common.reports_and_campaigns(reports, site, campaign)
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
     hosts = pseudonyms.collect_host_names(site, paths.runs())
@@ -86,52 +88,52 @@ def nodes(
             f"put it at {pseudonyms.site_key_file(site)}, or name it in "
             f"{pseudonyms.SITE_KEY_VARIABLE}"
         )
-    results = [result for name in names if (result := _judge(folder, name, site))]
+    results = [result for name in names if (result := _judge_nodes(folder, name, site))]
     if not results:
-        raise common.no_night(folder, site, campaign, " over pairs of nodes")
+        raise common.no_night_error(folder, site, campaign, " over pairs of nodes")
     if drain:
         _print_drain_commands(results, hosts)
     elif as_json:
-        print(output.text(output.Nodes, _as_json(site, results, hosts)))
+        print(output.json_text(output.Nodes, _nodes_json(site, results, hosts)))
     else:
         for result in results:
-            for line in _lines(result):
+            for line in _describe_nodes(result):
                 print(hosts.insert_names(units.printable(f"{result.campaign}: {line}")))
     raise typer.Exit(int(any(result.is_alarm for result in results)))
 
 
-def _lines(result: _Judged) -> list[str]:
+def _describe_nodes(result: _JudgedNodes) -> list[str]:
     from roundtrip.report import nodes as words
 
-    node_verdicts, marks = result.node_verdicts, result.marks
+    node_verdicts, marks = result.node_verdicts, result.labels_by_environ
     mark = words.environ_label_suffix(marks, marks)
     lines = [
         f"The clock of {clock.node}{mark} {words.describe_clock_rate(clock)}"
-        for clock in result.clocks
+        for clock in result.wrong_clocks
     ]
     for outlier in node_verdicts.outliers:
         slow_processor = result.slow_processors.get(outlier.name)
         description = words.describe_outlier(outlier, node_verdicts, slow_processor)
         lines.append(f"{words.outlier_title(outlier, marks)}: {description}.")
-    for suspect in result.suspects:
+    for suspect in result.flaky_nodes:
         description = words.describe_flaky(suspect, "failed")
         lines.append(f"{words.flaky_title(suspect, mark)}: {description}")
     lines = lines or [words.describe_healthy(node_verdicts, marks)]
     if node_verdicts.unjudged_nodes and node_verdicts.outliers:
         lines.append(words.describe_unjudged(node_verdicts.unjudged_nodes))
-    for absence in result.absences:
+    for absence in result.absent_nodes:
         night = f"was not measured in the night of {absence.night[:10]}"
         last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
         lines.append(f"{absence.node} {night}, {last} ({absence.state}: {absence.reason}).")
     return lines
 
 
-def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
+def _print_drain_commands(results: Sequence[_JudgedNodes], hosts: HostNames) -> None:
     """Print a command for each named node; on standard error, why other targets have none."""
     scheduler = schedulers.installed_scheduler()
     reasons: dict[str, list[str]] = {}
     for result in results:
-        for target, fault in _reasons(result):
+        for target, fault in _drain_reasons(result):
             reasons.setdefault(target, []).append(f"{result.campaign}: {fault}")
     for target, faults in reasons.items():
         host = hosts.host_by_pseudonym.get(target)
@@ -142,11 +144,11 @@ def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
                 why = f"no host of this name is in `{command}` or in a run tree here"
             print(f"no command for {hosts.insert_names(target)}: {why}", file=sys.stderr)
             continue
-        reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON]
+        reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON_CHARACTERS]
         print(shlex.join(scheduler.drain_command(host, reason)))
 
 
-def _reasons(result: _Judged) -> Iterator[tuple[str, str]]:
+def _drain_reasons(result: _JudgedNodes) -> Iterator[tuple[str, str]]:
     """The targets to drain and their reasons, which have no pseudonyms and only plain spaces."""
     from roundtrip.report import nodes as words
 
@@ -154,15 +156,15 @@ def _reasons(result: _Judged) -> Iterator[tuple[str, str]]:
         slow_processor = result.slow_processors.get(outlier.name)
         reason = words.describe_outlier(outlier, result.node_verdicts, slow_processor)
         yield outlier.name, units.printable(reason)
-    for clock in result.clocks:
+    for clock in result.wrong_clocks:
         target = " or ".join(filter(None, [clock.node, clock.other]))
         yield target, f"its clock runs {math.exp(clock.excess):.4g} times as fast as others"
-    for suspect in result.suspects:
+    for suspect in result.flaky_nodes:
         reason = words.describe_flaky(suspect, "failed").removesuffix(".")
         yield " or ".join(suspect.names), units.printable(reason)
 
 
-def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
+def _judge_nodes(reports: Path, campaign: str, site: str) -> _JudgedNodes | None:
     """The verdicts of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.history import node_faults, nodes
     from roundtrip.history.annotations import load_site
@@ -178,7 +180,7 @@ def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
     )
     level = thresholds.statistics.confidence_level
     odd_nodes = [clock.node for clock in odd_clocks]
-    return _Judged(
+    return _JudgedNodes(
         campaign,
         nodes.node_verdicts(ledger.pairs, odd_nodes, thresholds.nodes, level),
         node_faults.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
@@ -189,11 +191,11 @@ def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
     )
 
 
-def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[str, Any]:
+def _nodes_json(site: str, results: Sequence[_JudgedNodes], hosts: HostNames) -> dict[str, Any]:
     """What ``--json`` prints, with the hosts of the nodes in it, by pseudonym."""
     record = {
         "site": site,
-        "labels": {result.campaign: result.marks for result in results},
+        "labels": {result.campaign: result.labels_by_environ for result in results},
         "named": [
             _outlier_json(result, outlier)
             for result in results
@@ -211,7 +213,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
                 "chance": suspect.chance,
             }
             for result in results
-            for suspect in result.suspects
+            for suspect in result.flaky_nodes
         ],
         "clocks": [
             {
@@ -222,7 +224,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
                 "other": clock.other,
             }
             for result in results
-            for clock in result.clocks
+            for clock in result.wrong_clocks
         ],
         "cannot_tell": [
             {
@@ -237,7 +239,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
         "not_measured": [
             {"campaign": result.campaign, **asdict(absence)}
             for result in results
-            for absence in result.absences
+            for absence in result.absent_nodes
         ],
     }
     text = json.dumps(record)
@@ -245,7 +247,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
     return {**record, "hosts": known}
 
 
-def _outlier_json(result: _Judged, outlier: Outlier) -> dict[str, Any]:
+def _outlier_json(result: _JudgedNodes, outlier: Outlier) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
     measures = []
@@ -261,7 +263,7 @@ def _outlier_json(result: _Judged, outlier: Outlier) -> dict[str, Any]:
                 "inside": name.is_alone,
                 "partition": name.place,
                 "environ": name.environ,
-                "label": result.marks.get(name.environ, ""),
+                "label": result.labels_by_environ.get(name.environ, ""),
                 "percent": words.effect_percent(test.effect, name.measure),
                 "low": low,
                 "high": high,

@@ -21,13 +21,13 @@ from typing import Any
 import typer
 
 from roundtrip import __version__
-from roundtrip.errors import UserError, refusal
+from roundtrip.errors import UserError, user_error_from_os
 
 #: Processes besides the two threads for each processor: the programs that a command runs.
 _SPARE_PROCESSES = 8
 #: Address space that the report of a small bundle reserves, bytes, and the addition for each
 #: processor.  An eighth of it is used as memory.
-_ADDRESS_SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
+_MIN_ADDRESS_SPACE_BYTES, _BYTES_PER_PROCESSOR = 1600 << 20, 16 << 20
 
 
 def require_resources() -> None:
@@ -38,7 +38,7 @@ def require_resources() -> None:
             f"POLARS_MAX_THREADS={max_threads!r}: right is a number from 1, or to unset it"
         )
     processors = len(os.sched_getaffinity(0))
-    space = _ADDRESS_SPACE + processors * _SPACE_PER_PROCESSOR
+    space = _MIN_ADDRESS_SPACE_BYTES + processors * _BYTES_PER_PROCESSOR
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < space:
         raise UserError(
@@ -64,22 +64,22 @@ def require_resources() -> None:
             thread.join()
 
 
-class Terminated(KeyboardInterrupt):
+class SigtermInterrupt(KeyboardInterrupt):
     """SIGTERM arrived: stop measuring, and report."""
 
 
-def on_term() -> None:
-    """Raise `Terminated` in the main thread when SIGTERM arrives, once."""
+def raise_on_sigterm() -> None:
+    """Install a handler that raises `SigtermInterrupt` in the main thread at the first SIGTERM."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        ignore_term()  # only once: the report must be completed
-        raise Terminated
+        ignore_sigterm()  # only once: the report must be completed
+        raise SigtermInterrupt
 
     signal.signal(signal.SIGTERM, stop)
 
 
-def ignore_term() -> None:
-    """Ignore SIGTERM: measuring has ended, and the report is being written."""
+def ignore_sigterm() -> None:
+    """Ignore SIGTERM from now on: measuring has ended, and the report is being written."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
@@ -88,7 +88,7 @@ USER_ERROR_STATUS, BUG_STATUS, INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 2, 70, 1
 _UsageError: Any = typer.BadParameter.__base__
 
 
-def status_of(command: Callable[[], object]) -> int:
+def run_for_exit_status(command: Callable[[], object]) -> int:
     """Run `command` and return the exit status; print at most one line on standard error.
 
     `command` returns its own status, or any other object for success.
@@ -110,13 +110,13 @@ def status_of(command: Callable[[], object]) -> int:
         return BROKEN_PIPE_STATUS
     except OSError as error:
         _discard_output()
-        return _print_error(str(refusal(error)), USER_ERROR_STATUS)
+        return _print_error(str(user_error_from_os(error)), USER_ERROR_STATUS)
     except MemoryError:
         return _print_error("out of memory", USER_ERROR_STATUS)
     except SystemExit:
         raise
     except BaseException as error:
-        return _print_error(_bug_message(error), BUG_STATUS)
+        return _print_error(_write_bug_report(error), BUG_STATUS)
     return status if isinstance(status, int) else 0
 
 
@@ -140,7 +140,7 @@ def _print_error(message: str, status: int) -> int:
     return status
 
 
-def _bug_message(error: BaseException) -> str:
+def _write_bug_report(error: BaseException) -> str:
     """Write the traceback of an unforeseen exception to a file; return the line about it."""
     trace = "".join(traceback.format_exception(error))
     text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{trace}"

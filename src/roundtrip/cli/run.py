@@ -12,9 +12,9 @@ from typer import Argument, Option
 
 from roundtrip import paths
 from roundtrip.cli import cause, command, common, process
-from roundtrip.cli.common import say
+from roundtrip.cli.common import print_status
 from roundtrip.cli.share import publish_run
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import (
     analysis,
     campaign_file,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from roundtrip.stats.settings import Levels
 
 #: Maximum number of confirmed series that are printed, the worst first.
-_MOST = 12
+_MAX_PRINTED_SERIES = 12
 
 
 @command(
@@ -57,7 +57,7 @@ def run(
         False, help="Print the matrix and what it will be able to claim, then stop."
     ),
     report: bool = Option(True, help="Collect, judge and report at the end."),
-    wait: bool = common.WAIT,
+    wait: bool = common.WAIT_OPTION,
     allow_underpowered: bool = Option(
         False, "--allow-underpowered", help="Run with too few launches for any verdict."
     ),
@@ -72,7 +72,7 @@ def run(
     checkout = paths.checkout()
     declaration = campaign_file.find_campaign(campaign, checkout / "campaigns")
     for warning in declaration.warnings:
-        say(f"warning: {warning}")
+        print_status(f"warning: {warning}")
     here = Site(site, checkout)
     software.require_ready_site(here)
     plan = matrix.build_matrix(declaration, here)
@@ -94,32 +94,34 @@ def run(
 
     annotations.load_site(site)  # a fault in them ends the run before any launch
     if allow_mute:
-        say("warning: --allow-mute is called --allow-underpowered now")
+        print_status("warning: --allow-mute is called --allow-underpowered now")
     may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_undecided
-    if not may_be_underpowered and not _run_to_resume(
+    if not may_be_underpowered and not _find_run_to_resume(
         declaration.name, site, resume, tree_path, night
     ):
         outlook.require_enough_launches()
     if advice := outlook.warning():
-        say(f"warning: {advice}")
+        print_status(f"warning: {advice}")
     for warning in environment.tuning_warnings(here):
-        say(f"warning: {warning}")
+        print_status(f"warning: {warning}")
     if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
-        context.with_resource(tree.hold_site(here, declaration.name, wait, say))
-    run_tree = _run_to_resume(declaration.name, site, resume, tree_path, night)
+        context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
+    run_tree = _find_run_to_resume(declaration.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.is_complete:
-        say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
+        print_status(
+            f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}"
+        )
         raise typer.Exit(int(not run_tree.state.get("decided", True)))
-    if run_tree and not _is_as_begun(run_tree, plan, declaration.file, night):
+    if run_tree and not _can_resume(run_tree, plan, declaration.file, night):
         run_tree = None
     arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
     plan = arrangement.matrix
     if run_tree is None:
-        with writing(paths.runs()):
+        with report_write_errors(paths.runs()):
             run_tree = tree.create_tree(paths.runs(), declaration, here, plan, report, night)
             arrangement.write(run_tree.path)
-    process.on_term()
-    with writing(run_tree.path), run_tree:
+    process.raise_on_sigterm()
+    with report_write_errors(run_tree.path), run_tree:
         resume_command = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
         in_time, is_stopped = True, False
         with TerminalProgress(declaration.title, common.console) as progress:
@@ -130,49 +132,49 @@ def run(
                 runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
                 in_time = runner.run()
                 if report and declaration.confirm_minutes:
-                    _confirm(runner, thresholds.statistics)
-            except process.Terminated:
+                    _launch_confirmation(runner, thresholds.statistics)
+            except process.SigtermInterrupt:
                 is_stopped = True
-                say("stopped by TERM: reporting what is there")
+                print_status("stopped by TERM: reporting what is there")
             except KeyboardInterrupt:
-                say(f"interrupted; nothing is lost. Go on with: {resume_command}")
+                print_status(f"interrupted; nothing is lost. Go on with: {resume_command}")
                 raise typer.Exit(130) from None
-        process.ignore_term()
+        process.ignore_sigterm()
         outcome = RunOutcome.from_tree(run_tree)
         if outcome.is_complete:
             run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
-        say(f"stopped: {stop_reason}; what was measured before is kept")
+        print_status(f"stopped: {stop_reason}; what was measured before is kept")
     if not in_time and not outcome.is_complete:
         limit, counts = f"{declaration.time_limit_minutes:g} minutes", outcome.counts
-        say(
+        print_status(
             f"time limit of {limit} ended this run after {counts.completed_count} of "
             f"{counts.target_count} "
             f"launches; go on with: {resume_command}"
         )
     for line in outcome.lines():
-        say(line)
+        print_status(line)
     is_decided = True
     if not report and outcome.counts.passed_by_case:
         is_decided = not outcome.all_disturbed or declaration.allow_undecided
         if outcome.all_disturbed:
-            say("measured, but nothing can be decided: all launches were disturbed")
-        say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
+            print_status("measured, but nothing can be decided: all launches were disturbed")
+        print_status(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
     elif outcome.counts.passed_by_case:
         revision = publish_run(run_tree.path)
-        is_decided = _is_decided(revision, declaration) or declaration.allow_undecided
+        is_decided = _check_decided(revision, declaration) or declaration.allow_undecided
         confirmed_keys = _print_confirmation(run_tree.path, revision)
         if outcome.is_complete:
-            with writing(run_tree.path):
+            with report_write_errors(run_tree.path):
                 run_tree.write_state(
                     report=str(store.file_path(revision, store.PAGE_FILE)), decided=is_decided
                 )
             if declaration.blame_minutes and not is_stopped:
-                cause.after_night(here, declaration, confirmed_keys)
+                cause.blame_after_night(here, declaration, confirmed_keys)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
 
 
-def _confirm(night: Runner, levels: Levels) -> None:
+def _launch_confirmation(night: Runner, levels: Levels) -> None:
     """Launch the cases of series that were worse last night again, with their controls.
 
     A UserError becomes a warning: the night still gets its report.
@@ -202,10 +204,10 @@ def _confirm(night: Runner, levels: Levels) -> None:
         if not worse:
             return
         series, count = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
-        say(f"worse last night: {series}; launching {count} again, controls included")
+        print_status(f"worse last night: {series}; launching {count} again, controls included")
         runner.launch_confirmation(night, cases, recommended_launches(worse, levels))
     except UserError as error:
-        say(f"warning: what was worse last night was not launched again: {error}")
+        print_status(f"warning: what was worse last night was not launched again: {error}")
 
 
 def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
@@ -219,33 +221,34 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
         return frozenset()
     night = data.read_bundle(store.bundle_folder(revision))
     relaunch = confirmation.read_confirmation(night, history.judge_bundle_nights(night))
-    say(relaunch.sentence)
+    print_status(relaunch.sentence)
     results = [] if relaunch.skip_reason else list(relaunch.repeated_by_series_key.values())
-    for result in results[:_MOST]:
-        say(f"{result.sentence}: {result.worse_series.full_title}")
-    if len(results) > _MOST:
-        say(f"and {units.plural(len(results) - _MOST, 'series', 'series')} more, in the report")
+    for result in results[:_MAX_PRINTED_SERIES]:
+        print_status(f"{result.sentence}: {result.worse_series.full_title}")
+    if len(results) > _MAX_PRINTED_SERIES:
+        more = units.plural(len(results) - _MAX_PRINTED_SERIES, "series", "series")
+        print_status(f"and {more} more, in the report")
     confirmed = (result for result in results if result.verdict is Confirmation.CONFIRMED)
     return frozenset(result.worse_series.series.key for result in confirmed)
 
 
-def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
-    """Whether a published report decides anything; prints the reason if it does not."""
+def _check_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
+    """Return whether the report `revision` decides anything; print the reason if it does not."""
     from roundtrip.report import build, data
 
     report_data = data.read_bundle(store.bundle_folder(revision))
     if not (reason := build.undecided_reason(report_data, build.judge_report_claims(report_data))):
         return True
-    say(f"measured, but nothing can be decided: {reason}")
+    print_status(f"measured, but nothing can be decided: {reason}")
     if not declaration.allow_undecided:
-        say(f"where that is meant, declare allow_undecided = true in {declaration.file}")
+        print_status(f"where that is meant, declare allow_undecided = true in {declaration.file}")
     return False
 
 
-def _is_as_begun(
+def _can_resume(
     run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
 ) -> bool:
-    """Whether the run has this matrix, and nothing has changed since it began.
+    """Return whether the run has the matrix `plan`, and nothing has changed since it began.
 
     If not, a night begins a new run, as no user is there to decide; UserError without `night`.
     """
@@ -255,12 +258,12 @@ def _is_as_begun(
     except UserError as error:
         if night is None:
             raise
-        say(f"not as night {night} began: {error}: a new run begins")
+        print_status(f"not as night {night} began: {error}: a new run begins")
         return False
     return True
 
 
-def _run_to_resume(
+def _find_run_to_resume(
     campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
     """The run to resume; None to begin a new one.

@@ -19,7 +19,7 @@ from typer import Argument, Option
 
 from roundtrip import files, output, paths, studies
 from roundtrip.cli import app, command, common
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import analysis
 from roundtrip.sites import data, live, machine, probe, programming_environments, software
 from roundtrip.sites import lock as locks
@@ -45,7 +45,7 @@ def init(folder: Path = Argument(help="A new folder, or an empty one.")) -> None
     """
     if not _SHIPPED_FOLDER.is_dir():
         raise UserError("this roundtrip runs from a checkout, which is a campaign folder itself")
-    with writing(folder):
+    with report_write_errors(folder):
         if folder.exists() and next(folder.iterdir(), None):
             raise UserError("not empty: a campaign folder is laid out in a new one", folder)
         shutil.copytree(_SHIPPED_FOLDER, folder, dirs_exist_ok=True)
@@ -115,14 +115,14 @@ def toolchains(
         table = Table("toolchain", "state", box=None)
         for name, state in toolchain_states(listed, store).items():
             table.add_row(name, state)
-        common.show(table)
+        common.print_table(table)
         return
     if not pending_plans(selection, store):
         print(f"toolchains: {len(selection)} good, nothing to build")
         return
     try:
         waiting = "toolchains: another build of them is running; waiting for it"
-        with _BuildBoard() as board, store.lock(lambda: print(waiting)):
+        with _BuildProgress() as board, store.lock(lambda: print(waiting)):
             build_plans(pending_plans(selection, store), store, board.report)
     except BuildError as error:
         print(f"roundtrip: {error.describe_failure()}", file=sys.stderr)
@@ -130,7 +130,7 @@ def toolchains(
     print(f"toolchains: {len(selection)} good")
 
 
-class _BuildBoard:
+class _BuildProgress:
     """One line for each toolchain: redrawn on a terminal, else printed when its build begins and
     ends."""
 
@@ -139,7 +139,7 @@ class _BuildBoard:
         self._progress = Progress(*columns, TimeElapsedColumn())
         self._tasks: dict[str, tuple[TaskID, float]] = {}
 
-    def __enter__(self) -> _BuildBoard:
+    def __enter__(self) -> _BuildProgress:
         if self._progress.console.is_terminal:
             self._progress.start()
         return self
@@ -164,7 +164,7 @@ class _BuildBoard:
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
 app.add_typer(site_app, name="site")
-_VERDICT_MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
+_PREFIX_BY_VERDICT = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
 @command(
@@ -173,7 +173,7 @@ _VERDICT_MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "n
     group=site_app,
 )
 def check(
-    name: str = common.SITE_FOLDER,
+    name: str = common.SITE_FOLDER_ARGUMENT,
     scripts: Path | None = Option(None, help="Folder to write the rendered job scripts to."),
     live: bool = Option(
         False, help="Also start two ranks of each MPI, on two nodes, one job each."
@@ -181,7 +181,7 @@ def check(
     write: bool = Option(
         False, help="With --live: write the lines that mend site.toml into it, and try again."
     ),
-    as_json: bool = common.JSON,
+    as_json: bool = common.JSON_OPTION,
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
@@ -192,9 +192,11 @@ def check(
     if as_json and live:
         raise UserError("--json and --live: give one of them")
     site = Site(name, paths.checkout())
-    findings = all_findings(site, scripts)
+    findings = collect_findings(site, scripts)
     if as_json:
-        print(output.text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]}))
+        print(
+            output.json_text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]})
+        )
         raise typer.Exit(findings_status(findings))
     status = print_findings(findings)
     if live:
@@ -202,7 +204,7 @@ def check(
     raise typer.Exit(status)
 
 
-def all_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
+def collect_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
     """The findings of `check_site`, then the faults in what the site says of its nights."""
     from roundtrip.history import annotations as notes
 
@@ -228,13 +230,13 @@ def _check_live(
         return status
     file = site.folder / data.SITE_FILE
     text = live.apply_lines(file.read_text(), lines, file)
-    with writing(file.parent):
-        files.replace(file, text.encode())
+    with report_write_errors(file.parent):
+        files.replace_file(file, text.encode())
     for line in lines:
         typer.echo(f"written      {file}: {line}")
     mended_site = Site(site.name, site.checkout)
     return _check_live(
-        mended_site, write, print_findings(all_findings(mended_site)), (*old_lines, *lines)
+        mended_site, write, print_findings(collect_findings(mended_site)), (*old_lines, *lines)
     )
 
 
@@ -287,7 +289,7 @@ def lock(
     for item in programming_environments.toolchains_in_lock(lock_file, name_parts):
         mpi = f"{item.mpi.name_version} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.name_version}")
-    common.show(table)
+    common.print_table(table)
     raise typer.Exit(status)
 
 
@@ -303,7 +305,7 @@ def mirror(words: list[str] = Argument()) -> None:
 def print_findings(findings: list[Finding]) -> int:
     """Print a line for each finding; return 1 if one is a fault, else 0."""
     for item in findings:
-        typer.echo(f"{_VERDICT_MARKS[item.verdict]}  {item.subject}: {item.detail}")
+        typer.echo(f"{_PREFIX_BY_VERDICT[item.verdict]}  {item.subject}: {item.detail}")
     return findings_status(findings)
 
 
@@ -322,7 +324,7 @@ def list_studies() -> None:
     table = Table("study", "title", "question", box=None, pad_edge=False)
     for study in studies.load():
         table.add_row(*map(Text, (study.name, study.title, study.question)))
-    common.show(table)
+    common.print_table(table)
 
 
 @command("study new barrier", name="new", group=study_app)

@@ -14,18 +14,18 @@ from typer import Argument, Option
 from roundtrip import files, paths
 from roundtrip import output as outputs
 from roundtrip.cli import command, common
-from roundtrip.cli.common import warn
-from roundtrip.errors import UserError, writing
+from roundtrip.cli.common import print_warning
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import manifest, reader, signature, store
-from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.model import NAME_RULE, is_name
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
 
 
 #: Maximum number of rejected rows of an import that are printed; set-aside.txt has all.
-_MAX_PRINTED = 20
-_OUTPUTS = ", ".join(outputs.OUTPUTS)
+_MAX_PRINTED_REJECTS = 20
+_COMMANDS_WITH_JSON = ", ".join(outputs.MODEL_BY_COMMAND)
 
 
 @command(
@@ -59,7 +59,7 @@ def report(
         revision = source
     else:
         reports = output or paths.reports()
-        revision = _revision_of(source, reports, supersedes, reason)
+        revision = _publish_source(source, reports, supersedes, reason)
         write_pages(reports)
     if verify:
         from roundtrip.report import publish  # as below
@@ -83,7 +83,7 @@ def publish_run(run_dir: Path) -> Path:
 
     UserError if no launch of the tree completed.
     """
-    revision = _revision_of(run_dir, paths.reports(), None, None)
+    revision = _publish_source(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
     _print_warnings(revision)
     typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
@@ -101,7 +101,7 @@ def write_pages(reports: Path) -> bool:
         write.write_pages(reports)
     except Exception as error:
         kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-        warn(f"index and history pages: {kind}{error}")
+        print_warning(f"index and history pages: {kind}{error}")
         return False
     return True
 
@@ -110,10 +110,12 @@ def _print_warnings(revision: Path) -> None:
     from roundtrip.report import publish  # as below
 
     for warning in publish.read_warnings(revision):
-        warn(warning)
+        print_warning(warning)
 
 
-def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
+def _publish_source(
+    source: Path, reports: Path, supersedes: str | None, reason: str | None
+) -> Path:
     from roundtrip.measure import bundle  # these take a second, which other commands need not spend
     from roundtrip.report import publish
     from roundtrip.report.build import Correction
@@ -121,21 +123,21 @@ def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: st
     if bundle_path := store.find_bundle(source):
         reader.require_decodable_bundle(bundle_path)
     elif (source / "state.json").is_file():
-        bundle_path = bundle.build(source, tell=warn)
+        bundle_path = bundle.build(source, tell=print_warning)
     else:
         raise UserError("neither a bundle nor the tree of a campaign run", source)
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(bundle_path, reports, correction, warn, _annotations)
+    return publish.publish(bundle_path, reports, correction, print_warning, _load_annotations)
 
 
-def _annotations(site: str) -> tuple[Annotation, ...]:
+def _load_annotations(site: str) -> tuple[Annotation, ...]:
     """The annotations of the site; none, with a warning, if they cannot be read."""
     from roundtrip.history import annotations  # as above
 
     try:
         return annotations.load_site(site)
     except UserError as error:
-        warn(f"{error}; the report is made without annotations")
+        print_warning(f"{error}; the report is made without annotations")
         return ()
 
 
@@ -149,7 +151,7 @@ def collect(
     """
     from roundtrip.measure import bundle  # takes a second to load
 
-    typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
+    typer.echo(f"bundle: {bundle.build(run_dir, tell=print_warning)}")
 
 
 @command(
@@ -178,7 +180,7 @@ def publish_reports(
     revisions, refusals = public.list_revisions(places), 0
     if preview:
         raise typer.Exit(int(_preview(revisions, to)))
-    with writing(to):
+    with report_write_errors(to):
         to.mkdir(parents=True, exist_ok=True)
     for source in revisions:
         try:
@@ -224,7 +226,7 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
     "import output/results.db --site local",
     name="import",
 )
-def bring(
+def import_files(
     places: list[Path] = Argument(help="Performance logs, reports, databases, or folders of them."),
     site: str = common.SITE_OPTION,
     campaign: str = Option("imported", help="The campaign they become part of."),
@@ -245,11 +247,11 @@ def bring(
 
     first, *rest = map(str, places)
     if rest and first in common.complete_site("") and not places[0].exists():
-        warn(f"`import {first} PLACES` is called `import PLACES --site {first}` now")
+        print_warning(f"`import {first} PLACES` is called `import PLACES --site {first}` now")
         site, places = first, places[1:]
     Site(site, paths.checkout())
     if not is_name(campaign):
-        raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
+        raise UserError(f"--campaign {campaign!r}: {NAME_RULE}")
     lower, higher = lower_is_better or [], higher_is_better or []
     try:
         zone = zoneinfo.ZoneInfo(timezone)
@@ -260,9 +262,9 @@ def bring(
     result = bring_in(paths.reports(), campaign, site, places, options)
     if result.folder is None and len(result.rejects) == 1:
         raise UserError(result.rejects[0])
-    for line in result.rejects[:_MAX_PRINTED]:
+    for line in result.rejects[:_MAX_PRINTED_REJECTS]:
         print(line, file=sys.stderr)
-    if rest := result.rejects[_MAX_PRINTED:]:
+    if rest := result.rejects[_MAX_PRINTED_REJECTS:]:
         print(f"and {len(rest)} more", file=sys.stderr)
     if result.folder is None:
         raise UserError(f"nothing usable in {result.files} files")
@@ -277,12 +279,12 @@ def bring(
 
 @command("schema history", name="schema")
 def print_schema(
-    command: str = Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}."),
+    command: str = Argument(metavar="COMMAND", help=f"One of {_COMMANDS_WITH_JSON}."),
 ) -> None:
     """Print the JSON Schema of what a command prints as JSON.
 
     Exit status: 0 printed; 2 the command prints no JSON (UserError).
     """
-    if command not in outputs.OUTPUTS:
-        raise UserError(f"no JSON of {command!r}: right is one of {_OUTPUTS}")
-    typer.echo(outputs.schema(outputs.OUTPUTS[command]))
+    if command not in outputs.MODEL_BY_COMMAND:
+        raise UserError(f"no JSON of {command!r}: right is one of {_COMMANDS_WITH_JSON}")
+    typer.echo(outputs.json_schema_text(outputs.MODEL_BY_COMMAND[command]))

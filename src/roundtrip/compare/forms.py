@@ -164,7 +164,7 @@ def as_json(comparison: Comparison, all_facts: bool = False) -> str:
         "refused": list(comparison.refusals),
         "notes": list(model.notes(comparison)),
     }
-    return output.text(output.Comparison, content) + "\n"
+    return output.json_text(output.Comparison, content) + "\n"
 
 
 def _json_side(side: Side) -> dict[str, Any]:

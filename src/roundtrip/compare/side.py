@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history.facts import lookup
 from roundtrip.measure import bundle, store
 from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS, SIMULATION_TITLES
@@ -201,7 +201,7 @@ class Sources:
         if folder not in self._data_by_folder:
             if (folder / "state.json").is_file():
                 target = self.scratch / f"{len(self._data_by_folder)}"
-                with writing(self.scratch):
+                with report_write_errors(self.scratch):
                     bundle_path = bundle.build(folder, target)
             else:
                 self.decoder.require_decodable(sorted(folder.rglob("*.parquet")))

@@ -15,9 +15,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import disclosure
-from roundtrip.model import Table
+from roundtrip.model import StrictRecord
 
 FILE_NAME = "annotations.yaml"
 #: The kind of annotation that makes the level of a series its baseline.
@@ -44,7 +44,7 @@ Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT_LENGTH, pattern=_
 PublishedText = Annotated[Text, AfterValidator(disclosure.withhold_private)]
 
 
-class Annotation(Table):
+class Annotation(StrictRecord):
     """One annotation; without `leave_out`, it is only a remark on its first night."""
 
     start: NightTime = Field(
@@ -99,7 +99,7 @@ def left_out_annotations(rows: pl.DataFrame, night: str) -> list[Annotation]:
     ]
 
 
-class _AnnotationFile(Table):
+class _AnnotationFile(StrictRecord):
     annotations: Annotated[tuple[Annotation, ...], Field(strict=False)]
 
 
@@ -116,7 +116,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
     if not isinstance(content, list):
         raise UserError("right is a list of annotations, each beginning with '- from:'", file, 1)
     table_lines = {("annotations", *path): source_line for path, source_line in key_lines.items()}
-    annotations = tables.validate(
+    annotations = tables.validate_table(
         {"annotations": content}, _AnnotationFile, table_lines, file
     ).annotations
     for index, annotation in enumerate(annotations):
@@ -156,8 +156,8 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
         # JSON is YAML.
         series, text = (json.dumps(value, ensure_ascii=False) for value in (glob, reason))
         content += f"- from: {night}\n  kind: {ACCEPTED}\n  series: {series}\n  text: {text}\n"
-    with writing(folder):
-        files.replace(file, content.encode())
+    with report_write_errors(folder):
+        files.replace_file(file, content.encode())
     return file
 
 

@@ -156,7 +156,7 @@ def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: li
     with store.hold_folder(site):
         if (folder := store.file_path(store.imports_folder(site), name)).is_dir():
             return folder
-        with files.draft(site) as draft:
+        with files.draft_folder(site) as draft:
             bundle_tables.write_frame(values.select(*VALUES), draft / _VALUES)
             digest = files.sha256((draft / _VALUES).read_bytes())
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)

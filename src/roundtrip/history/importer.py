@@ -27,7 +27,7 @@ from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with
 )
 
 from roundtrip import files
-from roundtrip.errors import UserError, printable, refusal
+from roundtrip.errors import UserError, printable, user_error_from_os
 from roundtrip.history import imported_nights, perflog, reframe_reports
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile, Reject
 from roundtrip.measure import pseudonyms, records, store
@@ -79,7 +79,9 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
                 yield Source(file, name, head["digest"], head["size"], result)
     for folder_error in errors:
         folder = Path(folder_error.filename)
-        rejects = [Reject(0, f"a folder that cannot be read: {refusal(folder_error).message}")]
+        rejects = [
+            Reject(0, f"a folder that cannot be read: {user_error_from_os(folder_error).message}")
+        ]
         yield Source(folder, printable(folder.name), "", 0, ParsedFile(rejects=rejects))
 
 

@@ -29,7 +29,7 @@ from roundtrip.measure.bundle_rows import SERIES_COLUMNS as SAMPLE_SERIES
 from roundtrip.measure.columns import rules
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.signature import Signature
-from roundtrip.model import TIME
+from roundtrip.model import TIME_PATTERN
 from roundtrip.stats.summaries import with_ends
 
 ALL_DISTURBED = "disturbed"
@@ -39,7 +39,7 @@ _GROUP = ["digest", *(name for name in SERIES if name not in _DERIVED), "nodes"]
 _KEYS = ["digest", "launch", *SAMPLE_SERIES]
 _NEEDED = (*LAUNCH_COLUMNS, "environ", "disturbed")
 _TEXTS = [*(name for name in SAMPLE_SERIES if MEDIANS_SCHEMA[name] == pl.String), "unit", "nodes"]
-_TIME = re.compile(TIME)
+_TIME = re.compile(TIME_PATTERN)
 _BAD = "medians that no collector wrote"
 _ROWS: Mapping[str, Any] = {
     "night": pl.String,

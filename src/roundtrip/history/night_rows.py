@@ -9,7 +9,17 @@ from pydantic import Field
 from roundtrip.measure import bundle_rows
 from roundtrip.measure.bundle_rows import INTERVAL_RULE, NodeSet
 from roundtrip.measure.columns import Row, Schema, columns
-from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer_column, optional
+from roundtrip.model import (
+    Count,
+    Host,
+    NonNegative,
+    Sha256,
+    Text,
+    UtcTime,
+    column,
+    newer_column,
+    optional_field,
+)
 
 _Long = Annotated[Text, Field(max_length=2000)]
 _Short = Annotated[str, Field(max_length=2000)]
@@ -26,7 +36,7 @@ class Night(Row):
 
     extra_rules = (INTERVAL_RULE,)
 
-    night: Time = column("start of the run, UTC, ISO 8601")
+    night: UtcTime = column("start of the run, UTC, ISO 8601")
     digest: Sha256 = column(
         "sha256 of the manifest of its bundle, or of the file that it was imported from"
     )
@@ -43,15 +53,15 @@ class Night(Row):
     )
     launches: Count = column("launches that the median is over", "count")
     disturbed: Count = column("launches that something disturbed", "count")
-    median: Amount = column(
+    median: NonNegative = column(
         "median over the medians of the launches that nothing disturbed; over all, if all were "
         "disturbed",
         "of the row",
     )
-    low: Amount | None = optional(
+    low: NonNegative | None = optional_field(
         "lower end of its rank interval; none with fewer than 6 launches at 95 %", "of the row"
     )
-    high: Amount | None = optional("its upper end", "of the row")
+    high: NonNegative | None = optional_field("its upper end", "of the row")
     lower_is_better: bool = column("whether less of the metric is better")
     left_out: _Short = column(
         "why detection leaves the night out, such as `disturbed`; empty if it does not"
@@ -62,7 +72,7 @@ class Night(Row):
 class Note(Row):
     """A remark of a person on a night, from the annotations of the site."""
 
-    night: Time = column("start of the run")
+    night: UtcTime = column("start of the run")
     text: _Long = column("what a person said, after the kind of it")
 
 
@@ -88,7 +98,7 @@ class Pair(Row):
     else 0, and `level` the share that did.
     """
 
-    night: Time = column("start of the run")
+    night: UtcTime = column("start of the run")
     digest: Sha256 = column("that of its bundle")
     launch: _Long = column("the launch")
     round: Count = column(
@@ -110,14 +120,14 @@ class Pair(Row):
     excess: Annotated[float, Field(ge=-100, le=100)] = column(
         "how much worse the launch was than the others of its night", "natural logarithm"
     )
-    level: Amount = column("what these measured", "of the row")
+    level: NonNegative = column("what these measured", "of the row")
     unit: _Other = column("its unit")
 
 
 class Fact(Row):
     """A fact of a night: kernel, firmware, MPI library, UCX, Spack hash."""
 
-    night: Time = column("start of the run")
+    night: UtcTime = column("start of the run")
     digest: Sha256 = column("that of its bundle")
     subject: _Short = column("the environment that the fact is about; empty: the site")
     name: _Long = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from roundtrip import files, paths, studies, tables
 from roundtrip.errors import UserError
-from roundtrip.model import Limit, Table, extend_model
+from roundtrip.model import StrictRecord, Threshold, extend_model
 from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
 from roundtrip.studies.study import Study
 
@@ -19,22 +19,22 @@ FILE_NAME = "analysis.toml"
 _ThresholdsT = TypeVar("_ThresholdsT")
 
 
-class DisturbanceLimits(Table):
+class DisturbanceLimits(StrictRecord):
     """Limits above which a launch counts as disturbed; below `sizes_fraction` it is partial.
     analysis.toml has their units."""
 
-    steal_fraction: Limit
-    involuntary_context_switches_per_s: Limit
-    core_migrations: Limit
-    load_above_cores: Limit
-    throttled_fraction: Limit = 0.01
-    waited_fraction: Limit = 0.1
-    stop_s: Limit = 0.5
-    clock_rate: Limit = 0.002
-    sizes_fraction: Limit = 0.9
+    steal_fraction: Threshold
+    involuntary_context_switches_per_s: Threshold
+    core_migrations: Threshold
+    load_above_cores: Threshold
+    throttled_fraction: Threshold = 0.01
+    waited_fraction: Threshold = 0.1
+    stop_s: Threshold = 0.5
+    clock_rate: Threshold = 0.002
+    sizes_fraction: Threshold = 0.9
 
 
-class _SharedTables(Table):
+class _SharedTables(StrictRecord):
     """The tables of analysis.toml that belong to no study."""
 
     statistics: Levels
@@ -98,7 +98,7 @@ def load_for_run(run_dir: Path) -> AnalysisSettings:
     """Read the analysis.toml that the run in `run_dir` began with; the default thresholds
     without."""
     file = run_dir / FILE_NAME
-    return load(file) if files.stamp(file) else default()
+    return load(file) if files.change_stamp(file) else default()
 
 
 def load(file: Path) -> AnalysisSettings:
@@ -112,21 +112,21 @@ def parse(text: str, file: Path) -> AnalysisSettings:
     Keys with a default in the class of their table may be missing, and so may the tables of
     studies, of the history and of the nodes: they get the default thresholds.
     """
-    file_tables, key_lines = tables.parse(text, file)
+    file_tables, key_lines = tables.parse_toml(text, file)
     shared_tables, study_models = _SharedTables.model_fields.keys(), _study_models()
     package = files.parse_toml(default_toml())
     defaults = {name: package[name] for name in ("history", "nodes", *study_models)}
     content = {**defaults, **file_tables}
     if isinstance(statistics := content.get("statistics"), dict):
         margins = {"equivalence_margins": _declared_margins()}
-        content["statistics"] = tables.merge(margins, statistics)
-    model = tables.validate(content, _file_model(), key_lines, file)
+        content["statistics"] = tables.merge_tables(margins, statistics)
+    model = tables.validate_table(content, _file_model(), key_lines, file)
     names = sorted(study.name for study in studies.load())
     for name, _ in model.statistics.equivalence_margins:
         if name not in names:
             message = f"no study is called {name!r}: right is one of {', '.join(names)}"
             path = ("statistics", "equivalence_margins", name)
-            raise tables.fault(message, path, key_lines, file)
+            raise tables.error_at_key(message, path, key_lines, file)
     thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return AnalysisSettings(
         **{name: thresholds[name] for name in shared_tables},
@@ -141,7 +141,7 @@ def _declared_margins() -> dict[str, float]:
     return {name: margin for name, margin in margins if margin is not None}
 
 
-def _study_models() -> dict[str, type[Table]]:
+def _study_models() -> dict[str, type[StrictRecord]]:
     return {study.name: study.thresholds for study in studies.load() if study.thresholds}
 
 
@@ -152,7 +152,7 @@ def _file_model() -> type[_SharedTables]:
     )
 
 
-def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
+def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, StrictRecord]) -> str:
     """Return as TOML the keys, with their defaults, and margins of studies that a file lacks."""
     lines: list[str] = []
     for name, values in thresholds.items():

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import (
     analysis,
     bundle_tables,
@@ -57,9 +57,9 @@ def build(
     if not inner_tree.is_symlink() and (inner_tree / "state.json").is_file():
         with contextlib.suppress(UserError):  # none of its launches completed
             confirmation = _scan_reportable(inner_tree, thresholds)
-    with writing(folder):
+    with report_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with files.draft(folder) as partial:
+        with files.draft_folder(folder) as partial:
             if confirmation:
                 inner = partial / records.CONFIRMATION_FOLDER
                 inner.mkdir()
@@ -138,7 +138,7 @@ def _read_samples(launches: Sequence[Launch], root: Path, redactor: Redactor) ->
     for launch in launches:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
         file = launch.folder / SAMPLES_FILE
-        content = files.read_in_tree(file, root, files.MOST_SAMPLES)
+        content = files.read_in_tree(file, root, files.MAX_SAMPLES_BYTES)
         if files.sha256(content) != launch.samples_sha256:
             raise UserError("was changed while it was collected; try again", file)
         rows = samples.parse_limited(content, file).frame

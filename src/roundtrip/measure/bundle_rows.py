@@ -29,7 +29,17 @@ from roundtrip.measure.run_record import (
     TimedRanks,
     TimingRecord,
 )
-from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer_column, optional
+from roundtrip.model import (
+    Count,
+    Host,
+    NonNegative,
+    Sha256,
+    ShortText,
+    Text,
+    column,
+    newer_column,
+    optional_field,
+)
 from roundtrip.studies.derivation import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
@@ -38,7 +48,7 @@ _MAX_RANKS = 2**31
 _PositiveCount = Annotated[int, Field(ge=1, le=_MAX_RANKS)]
 _LaunchCount = Annotated[int, Field(ge=0, le=_MAX_RANKS)]
 _SampleCount = Annotated[Count, Field(ge=1)]
-_LoadAverages = list[Amount | None]
+_LoadAverages = list[NonNegative | None]
 _BuildId = Annotated[str, Field(pattern=r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$")]
 _ParameterText = Annotated[str, Field(max_length=20_000)]
 NodeSet = Annotated[str, Field(max_length=100_000)]
@@ -73,49 +83,53 @@ class LaunchRow(Row):
     launch: str = column("the launch; `missing/N` and `skipped/N` never were")
     case_id: str = column("the case")
     study: str = column("the study")
-    check: str | None = optional("the ReFrame check")
-    system: str | None = optional("the system of the site")
-    partition: str | None = optional("its partition")
-    environ: str | None = optional("the environment")
-    toolchain: str | None = optional("its name for people")
+    check: str | None = optional_field("the ReFrame check")
+    system: str | None = optional_field("the system of the site")
+    partition: str | None = optional_field("its partition")
+    environ: str | None = optional_field("the environment")
+    toolchain: str | None = optional_field("its name for people")
     status: Status = column(
         "`passed`, `partial` (a size is missing), `failed`, `displaced` (preempted, kept away by a "
         "maintenance, or lost by Slurm's controller, and repeated), `missing` or `skipped`"
     )
-    reason: str | None = optional("why it is not `passed`")
-    round: str | None = optional("the session that launched it")
-    campaign_round: _PositiveCount | None = optional("the round of the campaign, from 1", "count")
-    wanted: _LaunchCount | None = optional(
+    reason: str | None = optional_field("why it is not `passed`")
+    round: str | None = optional_field("the session that launched it")
+    campaign_round: _PositiveCount | None = optional_field(
+        "the round of the campaign, from 1", "count"
+    )
+    wanted: _LaunchCount | None = optional_field(
         "launches that the campaign asks for of this case", "count"
     )
-    started: str | None = optional("start, UTC, ISO 8601")
-    elapsed_s: Amount | None = optional("how long the program ran", "s")
-    ranks: _PositiveCount | None = optional("ranks", "count")
-    hosts: list[Host] | None = optional("pseudonyms of its hosts")
+    started: str | None = optional_field("start, UTC, ISO 8601")
+    elapsed_s: NonNegative | None = optional_field("how long the program ran", "s")
+    ranks: _PositiveCount | None = optional_field("ranks", "count")
+    hosts: list[Host] | None = optional_field("pseudonyms of its hosts")
     nodes_down: list[Host] | None = newer_column(
         "of a launch that failed: those that Slurm took for down, or that had lost its step"
     )
-    emulated: bool | None = optional(
+    emulated: bool | None = optional_field(
         "whether something was emulated: `emulation.parquet` says what"
     )
-    simulated: bool | None = optional("whether it was simulated")
-    sealed: bool | None = optional("whether `run.json` vouched for every sample")
-    taken: Count | None = optional("samples that the program said it wrote", "count")
-    disturbed: bool | None = optional(
+    simulated: bool | None = optional_field("whether it was simulated")
+    sealed: bool | None = optional_field("whether `run.json` vouched for every sample")
+    taken: Count | None = optional_field("samples that the program said it wrote", "count")
+    disturbed: bool | None = optional_field(
         "whether something disturbed it, by the thresholds of `analysis.toml`"
     )
-    disturbed_why: str | None = optional("what did")
-    steal_s: Amount | None = optional("CPU time stolen by the hypervisor, over all hosts", "s")
-    load_average_start: _LoadAverages | None = optional(
+    disturbed_why: str | None = optional_field("what did")
+    steal_s: NonNegative | None = optional_field(
+        "CPU time stolen by the hypervisor, over all hosts", "s"
+    )
+    load_average_start: _LoadAverages | None = optional_field(
         "load of the first rank's host over 1, 5 and 15 minutes, before", "processes"
     )
-    load_average_end: _LoadAverages | None = optional("the same, after", "processes")
-    warmup_discarded: Count | None = optional(
+    load_average_end: _LoadAverages | None = optional_field("the same, after", "processes")
+    warmup_discarded: Count | None = optional_field(
         "operations that were measured as warm-up and discarded", "count"
     )
-    clock: str | None = optional("the clock")
-    clock_resolution_s: Amount | None = optional("its step", "s")
-    clock_overhead_s: Amount | None = optional("what a reading costs", "s")
+    clock: str | None = optional_field("the clock")
+    clock_resolution_s: NonNegative | None = optional_field("its step", "s")
+    clock_overhead_s: NonNegative | None = optional_field("what a reading costs", "s")
     timing_clock: ClockRanks | None = newer_column("whose clock is read: `one rank`, `each rank`")
     timing_synchronisation: Synchronisation | None = newer_column(
         "what ranks wait for before a sample: `barrier`, `message`, `none`"
@@ -127,20 +141,20 @@ class LaunchRow(Row):
         "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
         "differ"
     )
-    simulated_simgrid: Label | None = newer_column(
+    simulated_simgrid: ShortText | None = newer_column(
         "version of the SimGrid that simulated it; this and the next three are empty where "
         "nothing is simulated"
     )
-    simulated_platform: Label | None = newer_column("the simulated platform")
+    simulated_platform: ShortText | None = newer_column("the simulated platform")
     simulated_platform_sha256: Sha256 | None = newer_column("sha256 of the platform's file")
     simulated_host_flops: HostSpeed | None = newer_column("speed of one of its hosts", "flop/s")
-    mpi_library: str | None = optional("what the MPI library says of itself")
+    mpi_library: str | None = optional_field("what the MPI library says of itself")
     mpi_build: _BuildId | None = newer_column(
         "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
     )
-    boost: str | None = optional("version of Boost")
-    compiler: str | None = optional("compiler and version")
-    compiler_flags: str | None = optional("its flags")
+    boost: str | None = optional_field("version of Boost")
+    compiler: str | None = optional_field("compiler and version")
+    compiler_flags: str | None = optional_field("its flags")
 
 
 class _LaunchColumns(Row):
@@ -154,9 +168,9 @@ class _LaunchColumns(Row):
 class PointRow(PointFacts, _LaunchColumns):
     """A point (variant at a size) of a launch that passed."""
 
-    finding_call: str | None = optional("a legal call that the MPI library refused")
-    finding_error: str | None = optional("its error")
-    finding_consequence: str | None = optional("what was measured instead")
+    finding_call: str | None = optional_field("a legal call that the MPI library refused")
+    finding_error: str | None = optional_field("its error")
+    finding_consequence: str | None = optional_field("what was measured instead")
 
 
 class SampleRow(Row):
@@ -164,15 +178,15 @@ class SampleRow(Row):
 
     launch: str = column("the launch: `<session>/<environment>/<folder of the job>`")
     case_id: str = column("the case: `<check>/<parameters>@<system>:<partition>+<environment>`")
-    study: Label = column("the study")
-    case: Label = column("what was measured, in the study's words", is_key=True)
-    variant: Label = column("which of the things that the study compares", is_key=True)
+    study: ShortText = column("the study")
+    case: ShortText = column("what was measured, in the study's words", is_key=True)
+    variant: ShortText = column("which of the things that the study compares", is_key=True)
     size_bytes: Count = column("size of a message", "bytes", is_key=True)
-    phase: Label = column("the part of the measurement", is_key=True)
+    phase: ShortText = column("the part of the measurement", is_key=True)
     rep: Count = column("number of the sample in its series, from 0", "count")
-    metric: Label = column("the quantity", is_key=True)
-    value: Amount = column("the value", "of the row")
-    unit: Label = column("its unit")
+    metric: ShortText = column("the quantity", is_key=True)
+    value: NonNegative = column("the value", "of the row")
+    unit: ShortText = column("its unit")
 
 
 class ParameterRow(Row):
@@ -181,7 +195,7 @@ class ParameterRow(Row):
     launch: str = column("the launch")
     name: Text = column("the parameter")
     value: _ParameterText = column("its value")
-    number: float | None = optional("its value, if it is a number", "of the parameter")
+    number: float | None = optional_field("its value, if it is a number", "of the parameter")
 
 
 class EmulationRow(ParameterRow):
@@ -199,7 +213,7 @@ class EmulationRow(ParameterRow):
     name: Text = column(
         "the fact: `wan_rtt_ms` is a round-trip time, `hub_mbit_s` the rate of a hub"
     )
-    number: float | None = optional("its value, if it is a number", "of the fact")
+    number: float | None = optional_field("its value, if it is a number", "of the fact")
 
 
 class _LaunchReference(Row):
@@ -252,23 +266,25 @@ class MedianRow(Row):
     )
 
     launch: str = column("the launch")
-    campaign_round: _PositiveCount | None = optional("the round of the campaign, from 1", "count")
+    campaign_round: _PositiveCount | None = optional_field(
+        "the round of the campaign, from 1", "count"
+    )
     case_id: str = column("its case")
     study: str = column("its study")
-    case: Label = column("what was measured, as in the samples")
-    variant: Label = column("the variant")
+    case: ShortText = column("what was measured, as in the samples")
+    variant: ShortText = column("the variant")
     size_bytes: Count = column("size of a message", "bytes")
-    phase: Label = column("the part of the measurement")
+    phase: ShortText = column("the part of the measurement")
     metric: str = column("the quantity")
     unit: str = column("its unit")
     nodes: NodeSet = column("pseudonyms of the launch's hosts, sorted and joined by `+`")
     samples: _SampleCount = column("samples; those of warm-up are no samples", "count")
-    median: Amount = column("their median", "of the row")
-    low: Amount | None = optional(
+    median: NonNegative = column("their median", "of the row")
+    low: NonNegative | None = optional_field(
         "lower end of its rank interval within the launch; none with fewer than 6 samples at 95 %",
         "of the row",
     )
-    high: Amount | None = optional("its upper end", "of the row")
+    high: NonNegative | None = optional_field("its upper end", "of the row")
 
 
 #: Row of each table except samples, medians and details.

@@ -172,10 +172,10 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
         require_launches(frame, study_launches, f"no launch of {study}", details_file)
         _require_unique(frame, ["launch"], "a launch has two rows", details_file)
         for row in frame.iter_rows(named=True):
-            if problem := model.fault(
+            if problem := model.find_fault(
                 RECORD_BY_STUDY[study], decode_row(RECORD_BY_STUDY[study], row)
             ):
-                raise UserError(f"{problem.where or 'a row'}: {problem.why}", details_file)
+                raise UserError(f"{problem.dotted_path or 'a row'}: {problem.why}", details_file)
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.model import NAME_WORDS, SmallCount, Table, is_name
+from roundtrip.model import NAME_RULE, SmallCount, StrictRecord, is_name
 from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, read_catalogue
 from roundtrip.tables import KeyLines, TextList
 
@@ -54,7 +54,7 @@ _ValueTuple = Annotated[tuple[_Scalar, ...], Field(strict=False, min_length=1)]
 KEY_BY_FORMER_NAME = {"allow_untold": "allow_undecided"}
 
 
-class CheckTable(Table):
+class CheckTable(StrictRecord):
     """A table ``[[check]]`` of a campaign's file."""
 
     name: str = Field("", description="a ReFrame check; required")
@@ -73,7 +73,7 @@ class CheckTable(Table):
     )
 
 
-class CampaignTable(Table):
+class CampaignTable(StrictRecord):
     """A campaign's file."""
 
     title: Annotated[str, Field(max_length=200)] | None = Field(
@@ -183,12 +183,12 @@ def find_campaign(name: str, folder: Path) -> Campaign:
 
 def load_campaign(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
-    data, key_lines = tables.read(file)
+    data, key_lines = tables.read_toml(file)
     warnings = tuple(_rename_former_keys(data, key_lines, file))
-    campaign = tables.validate(data, CampaignTable, key_lines, file)
+    campaign = tables.validate_table(data, CampaignTable, key_lines, file)
     name = file.stem
     if not is_name(name):
-        raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
+        raise UserError(f"name: right is {NAME_RULE}, not {name!r:.60}", file)
     _require_key_combinations(campaign, key_lines, file)
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
@@ -200,7 +200,7 @@ def load_campaign(file: Path) -> Campaign:
     if confirm_minutes is not None and confirm_minutes > campaign.time_limit_minutes:
         limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
         message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
-        raise tables.fault(message, ("confirm",), key_lines, file)
+        raise tables.error_at_key(message, ("confirm",), key_lines, file)
     return Campaign(
         name=name,
         file=file,
@@ -227,7 +227,7 @@ def _rename_former_keys(data: dict[str, Any], key_lines: KeyLines, file: Path) -
             continue
         if key in data:
             message = f"{former}: is the former name of {key}, which is given too: remove it"
-            raise tables.fault(message, (former,), key_lines, file)
+            raise tables.error_at_key(message, (former,), key_lines, file)
         data[key] = data.pop(former)
         key_lines[(key,)] = key_lines[(former,)]
         yield f"{file}:{key_lines[(key,)][1]}: {former} is called {key} now"
@@ -246,7 +246,9 @@ def _minutes_of_key(key: str, text: str | None, key_lines: KeyLines, file: Path)
     """Parse the duration `text` of `key` to minutes; None for None, UserError for another form."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
-        raise tables.fault(f"{key}: {DURATION_FORM}, not {text!r:.60}", (key,), key_lines, file)
+        raise tables.error_at_key(
+            f"{key}: {DURATION_FORM}, not {text!r:.60}", (key,), key_lines, file
+        )
     return minutes
 
 
@@ -254,7 +256,7 @@ def _require_key_combinations(campaign: CampaignTable, key_lines: KeyLines, file
     """UserError for a key without another that it needs, or beside one that excludes it."""
 
     def fault(key: str, reason: str) -> UserError:
-        return tables.fault(f"{key} is {reason}", (key,), key_lines, file)
+        return tables.error_at_key(f"{key} is {reason}", (key,), key_lines, file)
 
     if campaign.abba_seed is not None and not campaign.sequential:
         raise fault("abba_seed", "for a run of `roundtrip ab`: add sequential = true")
@@ -274,7 +276,7 @@ def _make_check_plan(
     table: CheckTable, path: tables.KeyPath, key_lines: KeyLines, file: Path
 ) -> CheckPlan:
     if not table.name:
-        raise tables.fault(
+        raise tables.error_at_key(
             "a [[check]] needs a name, the ReFrame check to run", path, key_lines, file
         )
     toolchains = table.toolchains

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from roundtrip.model import TIME, WORDS, Record, json_schema
+from roundtrip.model import DESCRIPTION_BY_PATTERN, TIME_PATTERN, Record, json_schema
 
 #: The columns of a table with their polars types.
 Schema = dict[str, Any]
@@ -168,8 +168,10 @@ def _text_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, 
     requirement = f"a text of up to {most}" if most else "a text"
     if pattern:
         condition &= cell.str.contains(pattern)
-        requirement = WORDS.get(pattern, f"a text of {least} to {most} printable characters")
-    if pattern == TIME:
+        requirement = DESCRIPTION_BY_PATTERN.get(
+            pattern, f"a text of {least} to {most} printable characters"
+        )
+    if pattern == TIME_PATTERN:
         condition &= cell.str.to_datetime("%Y-%m-%dT%H:%M:%SZ", strict=False).is_not_null()
     return condition, requirement
 

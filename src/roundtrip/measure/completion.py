@@ -127,7 +127,7 @@ class SessionReport:
         """Read a report.json in the run tree `root`; it never raises."""
         try:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
-            data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
+            data = json.loads(files.read_in_tree(file, root, files.MAX_REPORT_BYTES))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             tests = map(ReportedTest.from_entry, entries)
             return SessionReport(

@@ -75,7 +75,7 @@ def read_contents(root: Path, folder: Path) -> LaunchContents:
     """Read the folder of a launch in the run tree `root`; cached while the files do not change.  It
     does not raise UserError: `failure_reason` says what is wrong."""
     return _read_contents_cached(
-        root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES)
+        root, folder, tuple(files.change_stamp(folder / name) for name in _LAUNCH_FILES)
     )
 
 
@@ -92,7 +92,7 @@ def _read_contents_cached(
         allocation = _read_allocation(folder, root, case)
         nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
-        content = files.read_in_tree(folder / SAMPLES_FILE, root, files.MOST_SAMPLES)
+        content = files.read_in_tree(folder / SAMPLES_FILE, root, files.MAX_SAMPLES_BYTES)
         # The head says when the file was written.
         rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
         digest, rows_digest = files.sha256(content), files.sha256(rows)

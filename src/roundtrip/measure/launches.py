@@ -155,7 +155,7 @@ class _SessionFolder:
     def launches(self) -> Iterator[Launch]:
         """Yield the launches of the session; all failed if a pinned file changed while they ran."""
         file, change = self.folder / CHANGE_FILE, ""
-        if files.stamp(file):
+        if files.change_stamp(file):
             try:
                 change = printable(files.read_text_in_tree(file, self.root)) or CHANGE_FILE
             except UserError as error:
@@ -172,7 +172,7 @@ class _SessionFolder:
                 if refusal:
                     seen.add(key)
                     yield self._refused_launch(folder, refusal)
-                elif key not in seen and files.stamp(folder / "case.json"):
+                elif key not in seen and files.change_stamp(folder / "case.json"):
                     seen.add(key)
                     try:
                         item = self._read_launch(folder, is_in_output=subfolder == "output")

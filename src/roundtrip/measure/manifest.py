@@ -16,16 +16,16 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import records
 from roundtrip.model import (
-    CHARACTER,
-    WORDS,
+    CHARACTER_PATTERN,
+    DESCRIPTION_BY_PATTERN,
     Count,
     Host,
-    Label,
-    Moment,
+    IsoTime,
     Name,
     Record,
     Sha256,
-    Table,
+    ShortText,
+    StrictRecord,
     Text,
 )
 
@@ -49,7 +49,7 @@ class _FileEntry(Record):
 
 class _UnmeasuredNode(Record):
     node: Host
-    state: Label
+    state: ShortText
     reason: Text
 
 
@@ -60,18 +60,18 @@ class _GitState(Record):
 
 #: A public key of ssh-keygen: kind, key, comment.
 _PUBLIC_KEY_PATTERN = (
-    rf"^[a-z0-9@.-]{{5,40}} [A-Za-z0-9+/]{{40,4000}}={{0,2}}( {CHARACTER}{{1,200}})?$"
+    rf"^[a-z0-9@.-]{{5,40}} [A-Za-z0-9+/]{{40,4000}}={{0,2}}( {CHARACTER_PATTERN}{{1,200}})?$"
 )
-WORDS[_PUBLIC_KEY_PATTERN] = "a public key of ssh-keygen: kind, key, comment"
+DESCRIPTION_BY_PATTERN[_PUBLIC_KEY_PATTERN] = "a public key of ssh-keygen: kind, key, comment"
 
 
-class _ManifestContent(Table):
+class _ManifestContent(StrictRecord):
     """manifest.json of a bundle."""
 
     schema_: Literal[2] = Field(alias="schema")
     campaign: Name
     site: Name
-    started: Moment
+    started: IsoTime
     finished: str | None
     git: _GitState
     tools: dict[str, str]
@@ -182,4 +182,4 @@ def _require_inside(bundle: Path, name: str, manifest: Path) -> Path:
 
 
 def _file_entry(file: Path) -> dict[str, Any]:
-    return {"bytes": file.stat().st_size, "sha256": files.sha256_of(file)}
+    return {"bytes": file.stat().st_size, "sha256": files.sha256_of_file(file)}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files, paths
-from roundtrip.errors import UserError, printable, refusal, writing
+from roundtrip.errors import UserError, printable, report_write_errors, user_error_from_os
 from roundtrip.sites import schedulers
 
 #: Fields of JSON that hold the name of a host, or a list of names.
@@ -152,7 +152,7 @@ def _read_key(file: Path) -> bytes:
         )
         raise UserError(why, file) from None
     except OSError as error:
-        raise refusal(error, file) from None
+        raise user_error_from_os(error, file) from None
     if not _MIN_KEY_BYTES <= len(key) <= _MAX_KEY_BYTES:
         raise UserError(
             f"no key of a site: right are {_MIN_KEY_BYTES} to {_MAX_KEY_BYTES} bytes", file
@@ -162,7 +162,7 @@ def _read_key(file: Path) -> bytes:
 
 def _make_key(file: Path) -> None:
     """Create a key; if another process creates one at the same time, its key stays."""
-    with writing(file.parent):
+    with report_write_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".key-", dir=file.parent)
         try:

@@ -21,7 +21,7 @@ from roundtrip.measure import analysis
 from roundtrip.measure.campaign_file import KEY_BY_FORMER_NAME, CampaignTable, CheckTable
 from roundtrip.measure.disclosure import PRIVATE_OPTION_PATTERN, Redactor, is_public_variable
 from roundtrip.measure.pseudonyms import host_names
-from roundtrip.model import Table
+from roundtrip.model import StrictRecord
 
 #: The file in ``env/`` of a bundle that lists the fields with values that looked like credentials.
 WITHHELD_FILE = "withheld.json"
@@ -321,7 +321,9 @@ def public_thresholds_toml(text: str, redactor: Redactor) -> str:
     return "\n".join([*lines, ""])
 
 
-def _toml_lines(data: Mapping[str, Any], table: type[Table], redactor: Redactor) -> list[str]:
+def _toml_lines(
+    data: Mapping[str, Any], table: type[StrictRecord], redactor: Redactor
+) -> list[str]:
     lines = []
     for key in [*table.model_fields, *KEY_BY_FORMER_NAME]:
         if key not in data or key == "check":

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from roundtrip.errors import UserError
-from roundtrip.files import MOST_RECORD, MOST_REPORT, parse_json, read_text_in_tree
+from roundtrip.files import MAX_RECORD_BYTES, MAX_REPORT_BYTES, parse_json, read_text_in_tree
 
 if TYPE_CHECKING:
     import polars as pl
@@ -391,6 +391,6 @@ def decode_json_files(
     values = []
     for file in map(Path, names):
         with contextlib.suppress(UserError):  # the file's reader reports it
-            most = MOST_REPORT if file.name == "report.json" else MOST_RECORD
+            most = MAX_REPORT_BYTES if file.name == "report.json" else MAX_RECORD_BYTES
             values.append(parse_json(read_text_in_tree(file, Path(root), most)))
         yield b""

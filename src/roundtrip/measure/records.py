@@ -18,16 +18,16 @@ from roundtrip import files, model
 from roundtrip.errors import UserError
 from roundtrip.measure.run_record import RunRecord, TextByName
 from roundtrip.model import (
-    Amount,
     Count,
     Host,
-    Label,
     Name,
+    NonNegative,
     Record,
     Sha256,
+    ShortText,
     SmallCount,
     Text,
-    Time,
+    UtcTime,
 )
 
 LINK_FILE = "link.json"
@@ -49,14 +49,14 @@ _PlainValue = Annotated[Any, AfterValidator(_require_plain_value)]
 class _Emulated(Record):
     __pydantic_extra__: dict[str, _PlainValue]
 
-    wan_rtt_ms: Amount = 0.0
-    hub_mbit_s: Amount = 0.0
+    wan_rtt_ms: NonNegative = 0.0
+    hub_mbit_s: NonNegative = 0.0
 
 
 class _MpiFamily(Record):
-    family: Label
-    version: Label
-    says: Label
+    family: ShortText
+    version: ShortText
+    says: ShortText
 
 
 class _Program(Record):
@@ -68,13 +68,13 @@ class CaseRecord(Record):
     """case.json: what a check requested of a launch, and what its toolchain promises."""
 
     schema_: Literal[1] = Field(alias="schema")
-    study: Label
-    check: Label
+    study: ShortText
+    check: ShortText
     display_name: Text
     parameters: dict[str, _PlainValue]
-    system: Label
-    partition: Label
-    environ: Label
+    system: ShortText
+    partition: ShortText
+    environ: ShortText
     emulated: _Emulated | None
     simulated: bool
     num_tasks: Annotated[int, Field(ge=1)] = 1
@@ -86,7 +86,7 @@ class CaseRecord(Record):
     arguments: list[str] | None = None
     tuning: TextByName | None = None
     program: _Program | None = None
-    scheduler: Label = ""
+    scheduler: ShortText = ""
 
 
 class _ExpectedEntry(Record):
@@ -100,7 +100,7 @@ class _SkippedEntry(Record):
 
 
 class _PinnedFile(Record):
-    what: Label
+    what: ShortText
     file: Text
     sha256: Sha256
 
@@ -116,7 +116,7 @@ class StateRecord(Record):
     schema_: Literal[1] = Field(alias="schema")
     campaign: Name
     site: Name
-    started: Time
+    started: UtcTime
     expected: list[_ExpectedEntry]
     skipped: list[_SkippedEntry]
     git: _GitState | None = None
@@ -188,7 +188,7 @@ def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] |
     """Read the link.json of a launch; None if it has no link, UserError for an invalid file.
     `root` is as in `read_record`."""
     file = folder / LINK_FILE
-    return read_record(file, root, LinkRecord) if files.stamp(file) else None
+    return read_record(file, root, LinkRecord) if files.change_stamp(file) else None
 
 
 def validate_record(
@@ -196,11 +196,11 @@ def validate_record(
 ) -> dict[str, Any]:
     """Return `data` if it fits `record_model`; else UserError with `file` and the line in its
     `text`."""
-    if fault := model.fault(record_model, data):
+    if fault := model.find_fault(record_model, data):
         keys = [part for part in fault.path if isinstance(part, str)]
         match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text) if keys else None
         line = text.count("\n", 0, match.start()) + 1 if match else None
-        raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, line)
+        raise UserError(f"{fault.dotted_path or 'the file'}: {fault.why}", file, line)
     result: dict[str, Any] = data
     return result
 
@@ -246,7 +246,7 @@ NODES_FILE = Path("env", "nodes.json")
 
 class _UnmeasuredHost(Record):
     host: Host
-    state: Label
+    state: ShortText
     reason: Text
 
 

@@ -12,18 +12,18 @@ from pydantic import Field
 
 from roundtrip import model, studies
 from roundtrip.model import (
-    MOST_AMOUNT,
-    Amount,
+    MAX_AMOUNT,
     Count,
     Host,
-    Label,
+    NonNegative,
     Record,
     Sha256,
-    Signed,
+    ShortText,
+    SignedNumber,
     Text,
     column,
     newer_column,
-    optional,
+    optional_field,
 )
 
 #: The words of ``workloads/core/timing_facts.cpp``: ranks whose clock is read; synchronisation
@@ -33,7 +33,7 @@ ClockRanks = Literal["one rank", "each rank", "several"]
 Synchronisation = Literal["barrier", "message", "none", "several"]
 TimedRanks = Literal["one rank", "maximum", "several"]
 CacheState = Literal["warm", "flushed", "several"]
-HostSpeed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
+HostSpeed = Annotated[float, Field(gt=0, le=MAX_AMOUNT)]
 
 
 class TimingRecord(Record):
@@ -51,8 +51,8 @@ class SimulationRecord(Record):
     `host_flops` is None if the launch simulates hosts of several speeds.
     """
 
-    simgrid: Label = Field(title="version of SimGrid")
-    platform: Label = Field(title="platform")
+    simgrid: ShortText = Field(title="version of SimGrid")
+    platform: ShortText = Field(title="platform")
     platform_sha256: Sha256 = Field(title="sha256 of the platform")
     host_flops: HostSpeed | None = Field(default=None, title="host speed, flop/s")
 
@@ -62,7 +62,7 @@ class RankPlacement(Record):
 
     rank: Count = column("the rank, from 0", "count")
     host: Host = column("pseudonym of its host")
-    cpus: list[int] | None = optional(
+    cpus: list[int] | None = optional_field(
         "numbers of the processors that it may use; none: any", "count"
     )
     switch: Host | None = newer_column(
@@ -80,18 +80,18 @@ class NodeFacts(Record):
     """Facts of a node from its kernel, see `workloads/core/node.hpp`."""
 
     host: Host = column("pseudonym of the node")
-    kernel: Text | None = optional("release of its kernel")
-    processor: Text | None = optional("model of its first processor")
-    microcode: Text | None = optional("revision of the microcode of its first processor")
-    firmware: Text | None = optional("version of its BIOS")
-    governor: Text | None = optional("frequency governor of its first processor")
+    kernel: Text | None = optional_field("release of its kernel")
+    processor: Text | None = optional_field("model of its first processor")
+    microcode: Text | None = optional_field("revision of the microcode of its first processor")
+    firmware: Text | None = optional_field("version of its BIOS")
+    governor: Text | None = optional_field("frequency governor of its first processor")
     smt: Text | None = newer_column(
         "whether it runs several threads on a core: `on` or `off`; this and the next two came "
         "later than the table"
     )
     memory: Text | None = newer_column("its memory, to the GiB")
     clock_source: Text | None = newer_column("what its kernel takes the time from")
-    adapters: _Adapters | None = optional(
+    adapters: _Adapters | None = optional_field(
         "its InfiniBand adapters (and the like): board, firmware, driver"
     )
 
@@ -118,51 +118,57 @@ class RankDisturbance(Record):
     """Counters of what may disturb a rank; `workloads/core/disturbance.hpp` says how each is
     measured."""
 
-    involuntary_context_switches: Count | None = optional(
+    involuntary_context_switches: Count | None = optional_field(
         "times that the kernel took its processor away", "count"
     )
-    core_migrations: Count | None = optional("times that it moved to another processor", "count")
+    core_migrations: Count | None = optional_field(
+        "times that it moved to another processor", "count"
+    )
     voluntary_context_switches: Count | None = newer_column(
         "times that it slept; this column and those below are missing in older bundles", "count"
     )
     continued: Count | None = newer_column(
         "times that it got SIGCONT, by which a stopped process goes on", "count"
     )
-    duration_s: Amount | None = newer_column(
+    duration_s: NonNegative | None = newer_column(
         "from the first to the last reading of these counters, by the kernel's monotonic clock", "s"
     )
-    cpu_s: Amount | None = newer_column("time that its main thread had a processor", "s")
-    waited_s: Amount | None = newer_column("time that its main thread was ready and had none", "s")
-    throttled_s: Amount | None = newer_column(
+    cpu_s: NonNegative | None = newer_column("time that its main thread had a processor", "s")
+    waited_s: NonNegative | None = newer_column(
+        "time that its main thread was ready and had none", "s"
+    )
+    throttled_s: NonNegative | None = newer_column(
         "time for which a CPU limit of its cgroup, or of one around it, stopped it: of the one "
         "that did so longest, summed over processors and all processes of the cgroup",
         "s",
     )
-    longest_stop_s: Amount | None = newer_column(
+    longest_stop_s: NonNegative | None = newer_column(
         "the longest time that a process beside it, of the same cgroup, did not run though it was "
         "due and did not wait for a processor: both were frozen, or their machine paused; empty in "
         "older bundles of programs that are not measured in steps",
         "s",
     )
-    suspended_s: Amount | None = newer_column("time that its machine was suspended", "s")
-    clock_rate: Amount | None = newer_column(
+    suspended_s: NonNegative | None = newer_column("time that its machine was suspended", "s")
+    clock_rate: NonNegative | None = newer_column(
         "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio"
     )
-    clock_rate_error: Amount | None = newer_column("by how much `clock_rate` may be wrong", "ratio")
-    clock_step_s: Signed | None = newer_column(
+    clock_rate_error: NonNegative | None = newer_column(
+        "by how much `clock_rate` may be wrong", "ratio"
+    )
+    clock_step_s: SignedNumber | None = newer_column(
         "by how much the clock of the measurement went away from the kernel's monotonic clock", "s"
     )
-    utc_ahead_s: Signed | None = newer_column(
+    utc_ahead_s: SignedNumber | None = newer_column(
         "by how much its wall clock is ahead of that of rank 0", "s"
     )
 
 
 class _HostDisturbance(Record):
-    load_average_start: list[Amount | None] | None = None
-    load_average_end: list[Amount | None] | None = None
-    utc_step_s: list[Signed | None] | None = None
+    load_average_start: list[NonNegative | None] | None = None
+    load_average_end: list[NonNegative | None] | None = None
+    utc_step_s: list[SignedNumber | None] | None = None
     tracer: list[Count | None] | None = None
-    steal_s: Amount | None = None
+    steal_s: NonNegative | None = None
 
 
 #: ``disturbance`` in run.json: for each field of `RankDisturbance` a list, one value per rank.
@@ -194,22 +200,24 @@ class _HostSoftware(Record):
 class PointFacts(Record):
     """A variant at a size, as a launch measured it."""
 
-    case: Label = column("what was measured, as in the samples")
-    variant: Label = column("the variant")
+    case: ShortText = column("what was measured, as in the samples")
+    variant: ShortText = column("the variant")
     size_bytes: Count = column("size of a message", "bytes")
     samples: Count = column("samples; 0: left out from this size on", "count")
     status: Text = column("how it ended: `converged`, `budget`, `bounded`, or a word of its own")
-    batch: Count | None = optional("operations that were timed as one sample", "count")
-    median_s: Amount | None = optional("median of the samples", "s")
-    ci_relative_half_width: Amount | None = optional(
+    batch: Count | None = optional_field("operations that were timed as one sample", "count")
+    median_s: NonNegative | None = optional_field("median of the samples", "s")
+    ci_relative_half_width: NonNegative | None = optional_field(
         "half the width of the median's interval, within this launch", "of the median"
     )
-    verified: bool | None = optional("whether the data that arrived were those that were sent")
-    inner: Count | None = optional(
+    verified: bool | None = optional_field(
+        "whether the data that arrived were those that were sent"
+    )
+    inner: Count | None = optional_field(
         "exchanges in one iteration of the study's outer loop, where it has two loops", "count"
     )
-    discarded: Count | None = optional("exchanges of this point that were not kept", "count")
-    parameters: str | None = optional("parameters of the point, for people")
+    discarded: Count | None = optional_field("exchanges of this point that were not kept", "count")
+    parameters: str | None = optional_field("parameters of the point, for people")
 
 
 class RefusedCall(Record):
@@ -227,11 +235,11 @@ class PointRecord(PointFacts):
 
 
 class _SeriesCount(Record):
-    case: Label
-    variant: Label
+    case: ShortText
+    variant: ShortText
     size_bytes: Count
-    phase: Label
-    metric: Label
+    phase: ShortText
+    metric: ShortText
     samples: Count
 
 
@@ -256,8 +264,8 @@ class _Compiler(Record):
 
 class _ClockFacts(Record):
     name: str | None = None
-    resolution_s: Amount | None = None
-    overhead_s: Amount | None = None
+    resolution_s: NonNegative | None = None
+    overhead_s: NonNegative | None = None
 
 
 class _SizeCoverage(Record):
@@ -267,7 +275,7 @@ class _SizeCoverage(Record):
 
 class _CommonRunRecord(Record):
     schema_: Literal[1] = Field(alias="schema")
-    workload: Label
+    workload: ShortText
     ranks: Annotated[Count, Field(ge=1)]
     hosts: list[Host]
     start_time: Text
@@ -285,7 +293,7 @@ class _CommonRunRecord(Record):
     identity: list[_HostSoftware] | None = None
     nodes: list[NodeRecord] | None = None
     warmup_discarded: Count | None = None
-    elapsed_s: Amount | None = None
+    elapsed_s: NonNegative | None = None
     coverage: _SizeCoverage | None = None
 
 

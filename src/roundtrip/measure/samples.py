@@ -25,7 +25,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure.bundle_rows import SAMPLES_SCHEMA, SERIES_COLUMNS
 from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, unpack_answer
-from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
+from roundtrip.model import CHARACTER_PATTERN, MAX_AMOUNT, MAX_COUNT
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 
 #: Columns of the file: those of samples.parquet, without the launch and its case.
@@ -35,13 +35,13 @@ CSV_SCHEMA = {
 CSV_HEADER = ",".join(CSV_SCHEMA)
 #: Patterns of cells, with the same meaning in polars and Python.
 _CELL_PATTERNS = {
-    "text": f"{CHARACTER}{{1,200}}",
+    "text": f"{CHARACTER_PATTERN}{{1,200}}",
     "count": r"0|[1-9][0-9]{0,17}",
     "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
 }
 _CELL_KIND_BY_DTYPE = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
 #: Limits of a value that is not 0.
-MIN_VALUE, MAX_VALUE = 1e-15, MOST_AMOUNT
+MIN_VALUE, MAX_VALUE = 1e-15, MAX_AMOUNT
 #: The fault of a file without a valid row.
 NO_ROW_MESSAGE = "no good row"
 #: Size up to which any content takes little memory and time, bytes.
@@ -79,7 +79,7 @@ def parse(content: bytes, file: Path) -> Samples:
 
 def read(file: Path) -> Samples:
     """Read a samples.csv; UserError if it cannot be read, or reaches a limit of `reader`."""
-    return parse_limited(files.read_in_tree(file, max_bytes=files.MOST_SAMPLES), file)
+    return parse_limited(files.read_in_tree(file, max_bytes=files.MAX_SAMPLES_BYTES), file)
 
 
 def parse_limited(content: bytes, file: Path) -> Samples:
@@ -193,8 +193,8 @@ def all_rows_valid() -> pl.Expr:
     return pl.all_horizontal(
         ~pl.any_horizontal(mismatches).any(),
         (is_positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
-        pl.col("size_bytes").is_between(0, MOST_COUNT).all(),
-        pl.col("rep").is_between(0, MOST_COUNT).all(),
+        pl.col("size_bytes").is_between(0, MAX_COUNT).all(),
+        pl.col("rep").is_between(0, MAX_COUNT).all(),
         (metric.replace_strict(units, default=None) == pl.col("unit")).fill_null(False).all(),
     )
 
@@ -251,7 +251,7 @@ def _parse_cell(name: str, text: str, kind: str) -> Any:
     if kind == "text" and not match:
         why = "is not printable text of up to 200 characters" if text else "is empty"
         raise ValueError(f"{name} {why}")
-    if kind == "count" and not (match and int(text) <= MOST_COUNT):
+    if kind == "count" and not (match and int(text) <= MAX_COUNT):
         raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
     if not match:
         raise ValueError(f"{name} {text[:40]!r} is not a positive number")

@@ -342,7 +342,7 @@ class _BuildProgress:
 
     def _last_step(self) -> tuple[int, int]:
         # The stamp of a file begins with the time of its last change.
-        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=files.stamp)
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=files.change_stamp)
         try:
             steps = _BUILD_STEP_PATTERN.findall(outputs[-1].read_bytes())
             return int(steps[-1][0]), int(steps[-1][1])

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from roundtrip import files, paths
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import disclosure, manifest
 from roundtrip.measure.manifest import Manifest
 
@@ -159,7 +159,7 @@ def ensure_signing_key(site: str) -> Path:
         raise UserError(
             f"missing: {SIGNING_KEY_VARIABLE} names it; put the key of the site there", file
         )
-    with writing(file.parent):
+    with report_write_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
         try:

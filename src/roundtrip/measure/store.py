@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import manifest
 from roundtrip.measure.manifest import Manifest
 
@@ -208,7 +208,7 @@ def digest_by_path(folder: Path) -> dict[str, str]:
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode):
-            content = files.sha256_of(path)
+            content = files.sha256_of_file(path)
         elif not stat.S_ISDIR(mode):
             content = "neither a file nor a folder"
         elif any(path.iterdir()):
@@ -223,7 +223,7 @@ def digest_by_path(folder: Path) -> dict[str, str]:
 def hold_folder(folder: Path, lock: str = ".lock") -> Iterator[None]:
     """Hold the lock of `folder`, which is made if missing, while the block runs; wait for the lock.
     UserError if the system refuses something in the block."""
-    with writing(folder):
+    with report_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / lock).open("w") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -264,7 +264,7 @@ def add_copy(source: Path, folder: Path, digests: Mapping[str, str]) -> tuple[Pa
         if digest_by_path(target) != digests:
             raise UserError("already published with other content, and never overwritten", target)
         return target, True
-    with files.draft(folder.parent) as draft:
+    with files.draft_folder(folder.parent) as draft:
         for name in digests:
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, draft / name, follow_symlinks=False)
@@ -300,7 +300,7 @@ def add_import(draft: Path, site: Path, digest: str) -> Path:
 
 def replace_derived_file(folder: Path, name: str, content: bytes) -> None:
     """Replace atomically a file that is derived from the reports below `folder`."""
-    files.replace(folder / name, content)
+    files.replace_file(folder / name, content)
 
 
 def page_link(revision: Path, folder: Path) -> str:

@@ -172,7 +172,7 @@ def create_tree(
         "report": "wanted" if report else None,
         "night": night,
     }
-    if fault := model.fault(records.StateRecord, state):
+    if fault := model.find_fault(records.StateRecord, state):
         raise UserError(f"the collector would refuse {fault}", campaign.file)
     path = runs / campaign.name / site.name / start.strftime("%Y%m%dT%H%M%SZ")
     try:

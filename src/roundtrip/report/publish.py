@@ -17,7 +17,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.cause import page
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest, signature, store
@@ -175,7 +175,7 @@ def publish(
         if correction and correction.supersedes not in names:
             raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
         note = correction or (Correction(names[-1], _COLLECTED_AGAIN_REASON) if names else None)
-        with files.draft(site) as draft:
+        with files.draft_folder(site) as draft:
             bundle_copy = store.copy_bundle(bundle, draft, bundle_manifest)
             copy_manifest, is_unsigned = bundle_manifest, signature_state == signature.UNSIGNED
             # A bundle of another signer stays unchanged: only that signer can sign it again.
@@ -293,7 +293,7 @@ def verify_revision(path: Path) -> list[str]:
         return [store.bundle_file_path(manifest.FILE_NAME)]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
-    with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
+    with report_write_errors(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         new_revision = Path(folder)
         write_revision(store.bundle_folder(path), new_revision, correction)
         new_digests = store.digest_by_path(new_revision) | bundle_digest_by_path(

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from roundtrip import tables
-from roundtrip.model import Table, optional
+from roundtrip.model import StrictRecord, optional_field
 from roundtrip.tables import KeyLines, KeyPath, TextList
 
 #: Key of a repeated partition that holds the placeholders of its Slurm partition.
@@ -60,7 +60,7 @@ def _optional_table(description: str) -> Any:
     return Field(default_factory=dict, description=description)
 
 
-class SimulatedTable(Table):
+class SimulatedTable(StrictRecord):
     """The simulated platform of a partition: SimGrid file, and speed of a host [flop/s]."""
 
     platform: str
@@ -68,38 +68,44 @@ class SimulatedTable(Table):
     added_rtt_ms: Annotated[float, Field(ge=0, strict=False)] | None = None
 
 
-class PartitionExtras(Table):
+class PartitionExtras(StrictRecord):
     """What checks read of a partition besides its features: ReFrame's `extras`."""
 
-    fabric: str | None = optional("what joins the ranks, on show")
-    binding: str | None = optional("what a rank is bound to: `core` or `none`")
-    transport: str | None = optional("the transport that UCX is to take")
-    device: str | None = optional("the device that UCX is to take")
-    interface: str | None = optional("network interface of the nodes, for programs that use IP")
-    processors: int | Literal["here"] | None = optional(
+    fabric: str | None = optional_field("what joins the ranks, on show")
+    binding: str | None = optional_field("what a rank is bound to: `core` or `none`")
+    transport: str | None = optional_field("the transport that UCX is to take")
+    device: str | None = optional_field("the device that UCX is to take")
+    interface: str | None = optional_field(
+        "network interface of the nodes, for programs that use IP"
+    )
+    processors: int | Literal["here"] | None = optional_field(
         "processors that all nodes share, where nodes are none; `here`: all"
     )
-    emulated: dict[str, Any] | None = optional("what is emulated, and how; on show")
-    simulated: SimulatedTable | None = optional(
+    emulated: dict[str, Any] | None = optional_field("what is emulated, and how; on show")
+    simulated: SimulatedTable | None = optional_field(
         "what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
         "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`"
     )
-    lease: str | None = optional("command that holds the emulated link while a launch crosses it")
-    across: TextList | None = optional(
+    lease: str | None = optional_field(
+        "command that holds the emulated link while a launch crosses it"
+    )
+    across: TextList | None = optional_field(
         "scheduler options for nodes on both sides of the link; {nodes}: on each side"
     )
-    nodes: int | None = optional("nodes of the partition; the features `nodes_2`, ... follow")
-    cores: int | Literal["here"] | None = optional(
+    nodes: int | None = optional_field("nodes of the partition; the features `nodes_2`, ... follow")
+    cores: int | Literal["here"] | None = optional_field(
         "cores of a node; the features `cores_2`, ... follow; `here`: this machine's"
     )
-    sockets: int | Literal["here"] | None = optional(
+    sockets: int | Literal["here"] | None = optional_field(
         "sockets of a node; `sockets_2`, ... follow; `here`: this machine's"
     )
-    size_from: str | None = optional(
+    size_from: str | None = optional_field(
         "a `slurm.conf` that says how many of these there are, if it exists"
     )
-    memory_gb: int | None = optional("memory of a node, GB")
-    assumed: dict[str, Any] | None = optional("what a simulation assumes, because no source has it")
+    memory_gb: int | None = optional_field("memory of a node, GB")
+    assumed: dict[str, Any] | None = optional_field(
+        "what a simulation assumes, because no source has it"
+    )
 
 
 #: The keys in the extras of a ReFrame environment, which modules `render` and
@@ -134,19 +140,19 @@ SITE_FILE = "site.toml"
 _PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 
 
-class LaunchTable(Table):
+class LaunchTable(StrictRecord):
     """How an MPI family starts its ranks."""
 
-    launcher: str | None = optional(
+    launcher: str | None = optional_field(
         "ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
     )
-    pmi: str | None = optional("value of srun's `--mpi`")
+    pmi: str | None = optional_field("value of srun's `--mpi`")
     options: TextList = Field((), description="options of the launcher")
     variables: dict[str, str] = _optional_table("environment variables")
     variables_as_root: dict[str, str] = _optional_table("the same, set only for root")
 
 
-class ConditionTable(Table):
+class ConditionTable(StrictRecord):
     """A condition that holds if `file` exists and has the text `contains` in it."""
 
     file: str = Field(description="a file of the machine")
@@ -157,16 +163,16 @@ class ConditionTable(Table):
         return file.is_file() and self.contains in file.read_text(errors="replace")
 
 
-class TransportTable(Table):
+class TransportTable(StrictRecord):
     """A ReFrame environment: a toolchain with variables that choose the transport."""
 
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
     over: str = Field(description="the transport's name, on show")
     variables: dict[str, str] = _optional_table("variables that choose it")
-    unless: str | None = optional("a condition under which it is left out")
+    unless: str | None = optional_field("a condition under which it is left out")
 
 
-class PartitionTable(Table):
+class PartitionTable(StrictRecord):
     """A ReFrame partition."""
 
     name: str = Field(description="its name; that of its table by default")
@@ -175,16 +181,16 @@ class PartitionTable(Table):
     scheduler_if: dict[str, str] = _optional_table("another scheduler, by the condition that holds")
     launcher: str = Field(description="ReFrame's launcher, as `srun`")
     access: TextList = Field((), description="options that get a job its nodes")
-    account: str | None = optional(
+    account: str | None = optional_field(
         "an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
     )
     options: dict[str, Any] = _optional_table("ReFrame's `sched_options`")
     without: TextList = Field((), description="MPI families that cannot run there")
-    environs: TextList | None = optional("its environments; all by default")
+    environs: TextList | None = optional_field("its environments; all by default")
     variables: dict[str, str] = _optional_table("environment variables")
     prepare: TextList = Field((), description="commands before each launch")
     features: TextList = Field((), description="what checks ask for; counts are derived (scales)")
-    processor: dict[str, Any] | None = optional("ReFrame's `processor`")
+    processor: dict[str, Any] | None = optional_field("ReFrame's `processor`")
     extras: PartitionExtras = Field(
         default_factory=PartitionExtras, description="what checks read, below"
     )
@@ -194,11 +200,11 @@ class PartitionTable(Table):
         description="launches on different nodes do not disturb each other: pairs of nodes are "
         "measured together",
     )
-    only_if: str | None = optional("a condition without which it is left out")
-    unless: str | None = optional("a condition under which it is left out")
+    only_if: str | None = optional_field("a condition without which it is left out")
+    unless: str | None = optional_field("a condition under which it is left out")
 
 
-class SiteData(Table):
+class SiteData(StrictRecord):
     """The content of site.toml, with its bases and placeholders filled in."""
 
     description: str = Field(description="ReFrame's `descr`")
@@ -211,7 +217,7 @@ class SiteData(Table):
     bind: TextList = Field(
         (), description="options of srun that bind ranks, after those of `[launch]`"
     )
-    pmix: str | None = optional(
+    pmix: str | None = optional_field(
         "series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
         "`4` where `srun --mpi=list` has `pmix_v4`"
     )
@@ -263,14 +269,14 @@ def read_site_data(file: Path, checkout: Path) -> SiteData:
     for key in data:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"
-            raise tables.fault(message, (key,), key_lines, file)
+            raise tables.error_at_key(message, (key,), key_lines, file)
     values, defaults, slurm_partitions = (
         data.pop(key, {}) for key in ("values", "every_partition", "slurm_partition")
     )
     nested = slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()
     if not all(isinstance(item, dict) for item in (values, defaults, slurm_partitions, *nested)):
         message = "`values`, `every_partition` and each `slurm_partition` are tables"
-        raise tables.fault(message, ("values",), key_lines, file)
+        raise tables.error_at_key(message, ("values",), key_lines, file)
     placeholders = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
@@ -286,10 +292,10 @@ def read_site_data(file: Path, checkout: Path) -> SiteData:
             if isinstance(table, dict):
                 local_placeholders = {**placeholders, **table.pop(_PLACEHOLDERS_KEY, {})}
                 partitions[key] = _fill_partition_placeholders(
-                    key, tables.merge(defaults, table), local_placeholders, key_lines, file
+                    key, tables.merge_tables(defaults, table), local_placeholders, key_lines, file
                 )
     content = _fill_placeholders(data, placeholders, (), key_lines, file)
-    site = tables.validate({**content, "partition": partitions}, SiteData, key_lines, file)
+    site = tables.validate_table({**content, "partition": partitions}, SiteData, key_lines, file)
     _require_declared_conditions(site, key_lines, file)
     return site
 
@@ -318,16 +324,16 @@ def _fill_partition_placeholders(
 def _read_with_bases(
     file: Path, folder: Path, chain: tuple[str, ...]
 ) -> tuple[dict[str, Any], KeyLines]:
-    data, key_lines = tables.read(file)
+    data, key_lines = tables.read_toml(file)
     name = data.pop("base", None)
     if name is None:
         return data, key_lines
     bases = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in bases or name in chain:
         message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
-        raise tables.fault(message, ("base",), key_lines, file)
+        raise tables.error_at_key(message, ("base",), key_lines, file)
     base_data, base_lines = _read_with_bases(folder / f"{name}.toml", folder, (*chain, name))
-    return tables.merge(base_data, data), {**base_lines, **key_lines}
+    return tables.merge_tables(base_data, data), {**base_lines, **key_lines}
 
 
 def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
@@ -357,7 +363,7 @@ def _fill_placeholders(
     for name in _PLACEHOLDER_PATTERN.findall(value):
         if name not in placeholders:
             message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
-            raise tables.fault(message, path, key_lines, file)
+            raise tables.error_at_key(message, path, key_lines, file)
     return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
 
 
@@ -375,4 +381,4 @@ def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path
         if name not in site.condition:
             legal = ", ".join(site.condition) or "none"
             message = f"unknown condition '{name}'; there are: {legal}"
-            raise tables.fault(message, path, key_lines, file)
+            raise tables.error_at_key(message, path, key_lines, file)

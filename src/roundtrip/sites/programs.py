@@ -27,7 +27,7 @@ MPI_LIBRARY_PATTERN = "libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*"
 
 def cached_sha256(file: Path) -> str | None:
     """Return the sha256 of a file, computed again if it changes; None if it cannot be read."""
-    return _sha256_at_stamp(file, files.stamp(file.resolve()))
+    return _sha256_at_stamp(file, files.change_stamp(file.resolve()))
 
 
 @cache

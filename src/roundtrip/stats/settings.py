@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from roundtrip.model import Count, Limit, Limits, Positive, Share, Sizes, Table
+from roundtrip.model import Count, Positive, Share, Sizes, StrictRecord, Threshold, Thresholds
 
 #: A threshold that no change point reaches; finite, so that thresholds can be compared.
 UNREACHABLE = 1e6
@@ -41,7 +41,7 @@ def _by_name(owners: str) -> BeforeValidator:
 _Fractions = tuple[tuple[str, float], ...]
 
 
-class Levels(Table):
+class Levels(StrictRecord):
     """What a claim is held to: table ``[statistics]`` of analysis.toml, fractions of 1.
 
     `confidence_level` of intervals, `false_discovery_level` for q, `minimum_effect` for faster and
@@ -50,8 +50,8 @@ class Levels(Table):
 
     confidence_level: Share
     false_discovery_level: Share
-    minimum_effect: Limit
-    equivalence_margin: Limit
+    minimum_effect: Threshold
+    equivalence_margin: Threshold
     advised_launches: Count = 9
     #: Pairs (STUDY, margin that replaces equivalence_margin for all claims of the study).
     equivalence_margins: Annotated[_Fractions, _by_name("a study")] = ()
@@ -68,19 +68,19 @@ def _rising(values: Any) -> Any:
     return values
 
 
-class NodeSettings(Table):
+class NodeSettings(StrictRecord):
     """Table ``[nodes]`` of analysis.toml, which says what each key means."""
 
-    minimum_effect: Limit
-    minimum_tail: Limit
+    minimum_effect: Threshold
+    minimum_tail: Threshold
     false_discovery_level: Share
     launches_least: Annotated[Count, Field(ge=2)]
     partners_least: Annotated[Count, Field(ge=1)]
     nodes_least: Annotated[Count, Field(ge=3)]
     windows_nights: Annotated[Sizes, AfterValidator(_rising)]
-    clips_sd: Annotated[Limits, AfterValidator(_rising)]
+    clips_sd: Annotated[Thresholds, AfterValidator(_rising)]
     spread_least: Positive
-    own_spread_sd: Limit
+    own_spread_sd: Threshold
     small_bytes: Count
     large_bytes: Count
     sight_power: Share
@@ -99,36 +99,36 @@ class NodeSettings(Table):
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
 
 
-class NightSettings(Table):
+class NightSettings(StrictRecord):
     """Table ``[history]`` of analysis.toml, which says what each key means.
 
     Counts are nights that were measured and not left out; evidence is in standard normal deviates.
     """
 
-    minimum_effect: Limit
+    minimum_effect: Threshold
     nights_least: Annotated[Count, Field(ge=8)]
     segment_least: Annotated[Count, Field(ge=2)]
     evidence: Positive
-    evidence_length: Limit
-    evidence_memory: Limit
-    evidence_short: Limit
-    evidence_newest: Limits
+    evidence_length: Threshold
+    evidence_memory: Threshold
+    evidence_short: Threshold
+    evidence_newest: Thresholds
     separation_least: Share
     plain_sd: Positive
     plain_nights: Count
-    plain_cost: Limit
+    plain_cost: Threshold
     incident_nights: Count
     clip_sd: Positive
     spread_least: Positive
     white_share: Share
-    share_weight: Limit
-    mode_evidence: Limit
+    share_weight: Threshold
+    mode_evidence: Threshold
     node_set_nights: Annotated[Count, Field(ge=2)]
     node_sets_most: Annotated[Count, Field(ge=1)]
     drift_nights: Annotated[Count, Field(ge=8)]
-    drift_evidence: Limit
+    drift_evidence: Threshold
     newest_sd: Positive
-    newest_sd_most: Limit
+    newest_sd_most: Threshold
     newest_share: Share
     flapping_level: Share
     flapping_nights: Annotated[Count, Field(ge=3)]

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, report_write_errors
 from roundtrip.studies.study import Study
 
 _STUDIES_FOLDER = Path(__file__).parent
@@ -69,7 +69,7 @@ def create_study(name: str, checkout: Path) -> list[Path]:
         if (checkout / file).exists():
             raise UserError("already exists: choose another name", checkout / file)
     for file, text in files.items():
-        with writing(checkout / file):
+        with report_write_errors(checkout / file):
             (checkout / file).parent.mkdir(parents=True, exist_ok=True)
             (checkout / file).write_text(text, encoding="utf-8")
     return sorted(files)

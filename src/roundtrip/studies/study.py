@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from roundtrip.report.units import Unit
 
 if TYPE_CHECKING:
-    from roundtrip.model import Record, Table
+    from roundtrip.model import Record, StrictRecord
     from roundtrip.stats.verdicts import Family
 
 
@@ -193,7 +193,7 @@ class Study:
     metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers; ``thresholds.toml`` in the
     #: study's package has the text of the table with the default values.
-    thresholds: ClassVar[type[Table] | None] = None
+    thresholds: ClassVar[type[StrictRecord] | None] = None
     #: Entries that only its workload writes to run.json, under the study's name.
     run_record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from roundtrip import paths, tables
-from roundtrip.errors import UserError, refusal
-from roundtrip.model import Table
+from roundtrip.errors import UserError, user_error_from_os
+from roundtrip.model import StrictRecord
 from roundtrip.sites import machine, programs
 from roundtrip.tables import TextList
 
@@ -28,7 +28,7 @@ from roundtrip.tables import TextList
 SMOKE_CAMPAIGN = "smoke"
 
 
-class MpiFamily(Table):
+class MpiFamily(StrictRecord):
     """MPIs that are used in the same way.
 
     `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
@@ -48,7 +48,7 @@ class MpiFamily(Table):
     configure: TextList = ()
 
 
-class _MpiTable(Table):
+class _MpiTable(StrictRecord):
     """The origin of an MPI: one of the distribution's `packages`, a `wheel` with its `hashes`, or
     Debian packages that are `unpacked` and not installed.
 
@@ -67,12 +67,12 @@ class _MpiTable(Table):
     netpipe: str | None = None
 
 
-class _BoostTable(Table):
+class _BoostTable(StrictRecord):
     series: str
     distributions: TextList
 
 
-class _CatalogueFile(Table):
+class _CatalogueFile(StrictRecord):
     family: dict[str, MpiFamily]
     mpi: dict[str, _MpiTable]
     boost: dict[str, _BoostTable]
@@ -179,20 +179,22 @@ def read_catalogue(checkout: Path | None = None) -> Catalogue:
 
 def read_catalogue_file(file: Path) -> Catalogue:
     """Read the toolchains that `file` declares; UserError with the line of the first fault."""
-    data, key_lines = tables.read(file)
-    content = tables.validate(data, _CatalogueFile, key_lines, file)
+    data, key_lines = tables.read_toml(file)
+    content = tables.validate_table(data, _CatalogueFile, key_lines, file)
     for table_name, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
         for name in names:
             if not re.fullmatch(r"[a-z][a-z0-9]*", name):  # ReFrame accepts it in longer names
                 message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
-                raise tables.fault(message, (table_name, name), key_lines, file)
+                raise tables.error_at_key(message, (table_name, name), key_lines, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
     distribution = machine.distribution_name()
     mpis = {}
     for name, table in content.mpi.items():
         if fault := _mpi_fault(table, content):
-            raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), key_lines, file)
+            raise tables.error_at_key(
+                f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), key_lines, file
+            )
         is_listed = not table.distributions or distribution in table.distributions
         is_available = is_listed and distribution not in table.without
         family = content.family[table.family]
@@ -372,7 +374,7 @@ def _boost_tar_digest() -> dict[str, object]:
         with tar_file.open("rb"):  # for the reason, where `digest` gives none
             digest = programs.cached_sha256(tar_file)
     except OSError as error:
-        raise refusal(error, tar_file) from None
+        raise user_error_from_os(error, tar_file) from None
     if digest is None:
         raise UserError("cannot be read to its end", tar_file)
     return {"tar": digest}

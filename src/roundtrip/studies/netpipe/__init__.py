@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtrip.model import Count, Limit, Sizes, Table
+from roundtrip.model import Count, Sizes, StrictRecord, Threshold
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import (
     BLUE,
@@ -39,14 +39,14 @@ DEFAULT_BUFFERS, DEFAULT_LARGEST_BYTES = "same", 8 << 20
 _RAW_MPI_FILTER = (("variant", RAW_MPI), ("phase", "measure"))
 
 
-class Thresholds(Table):
+class Thresholds(StrictRecord):
     """Sizes [bytes] at which variants are compared, and the ratio below which a loss is great.
 
     `many_bytes`: from this size on, published statements on datatypes and serializing are tested.
     """
 
     compared_sizes: Sizes
-    great_loss: Limit
+    great_loss: Threshold
     many_bytes: Count = 1024
 
 

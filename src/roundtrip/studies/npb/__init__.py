@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from roundtrip.model import Amount, Count, Label, Limit, Record, Table, Text
+from roundtrip.model import Count, NonNegative, Record, ShortText, StrictRecord, Text, Threshold
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import (
     BLUE,
@@ -92,25 +92,25 @@ def shares_memory(placement: str, ranks: int, clusters: int) -> bool:
     return placement in SHARED_MEMORY_PLACEMENTS and ranks > clusters
 
 
-class Thresholds(Table):
+class Thresholds(StrictRecord):
     """Limits of the findings over the emulated WAN, as fractions.
 
     `published_within`: how far below the published speed-up one still holds;
     `critical_difference`: the difference of two transports from which it is critical.
     """
 
-    published_within: Limit
-    critical_difference: Limit
+    published_within: Threshold
+    critical_difference: Threshold
 
 
 class ReferenceRate(Record):
     """Rate of one rank alone at a benchmark, Mop/s: median over `launches`."""
 
-    benchmark: Label
-    class_: Label = Field(alias="class")
-    toolchain: Label
+    benchmark: ShortText
+    class_: ShortText = Field(alias="class")
+    toolchain: ShortText
     launches: Count
-    mops: Amount
+    mops: NonNegative
 
 
 class ReferenceSpeedup(ReferenceRate):
@@ -121,10 +121,10 @@ class ReferenceSpeedup(ReferenceRate):
     """
 
     ranks: Count
-    rtt_ms: Amount
-    speedup: Amount
-    low: Amount | None = None
-    high: Amount | None = None
+    rtt_ms: NonNegative
+    speedup: NonNegative
+    low: NonNegative | None = None
+    high: NonNegative | None = None
     separated: bool = False
 
     @property
@@ -139,11 +139,11 @@ class ReferenceNight(Record):
     `alone`: of one rank; `emulated`: of two clusters over an emulated link.
     """
 
-    campaign: Label
-    site: Label
-    started: Label
-    digest: Label
-    processor: Label
+    campaign: ShortText
+    site: ShortText
+    started: ShortText
+    digest: ShortText
+    processor: ShortText
     alone: Annotated[list[ReferenceRate], Field(max_length=1000)]
     emulated: Annotated[list[ReferenceSpeedup], Field(max_length=1000)]
 
@@ -160,7 +160,7 @@ class ReferenceNight(Record):
 class _ProgramChoice(Record):
     of: Text
     chosen: Text
-    seconds: dict[str, Amount]
+    seconds: dict[str, NonNegative]
 
 
 class _Verification(Record):

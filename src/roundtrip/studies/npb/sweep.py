@@ -152,7 +152,7 @@ def read_reference_night(file: Path, benchmark: str, problem_class: str) -> Refe
     UserError if `file` holds no reference night.
     """
     content = files.read_json(file)
-    if fault := model.fault(ReferenceNight, content):
+    if fault := model.find_fault(ReferenceNight, content):
         raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
     night = ReferenceNight.model_validate(content)
     problem = benchmark, problem_class

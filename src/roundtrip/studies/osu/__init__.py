@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtrip.model import Limit, Sizes, Table
+from roundtrip.model import Sizes, StrictRecord, Threshold
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, SpreadMetric, Study
 
@@ -23,11 +23,11 @@ ARMS = {
 _AVERAGE_FILTER = ("phase", "average")
 
 
-class Thresholds(Table):
+class Thresholds(StrictRecord):
     """Sizes [bytes] at which OSU and NetPIPE are compared; from which fraction on they disagree."""
 
     compared_sizes: Sizes
-    disagreement: Limit
+    disagreement: Threshold
 
 
 class OSU(Study):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from roundtrip.model import Count, Limit, Record, Sizes, SmallCount, Table, Text
+from roundtrip.model import Count, Record, Sizes, SmallCount, StrictRecord, Text, Threshold
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import (
     BLUE,
@@ -82,7 +82,7 @@ class RingRecord(Record):
     skipped: list[_SkippedVariant] = Field(default_factory=list)
 
 
-class Thresholds(Table):
+class Thresholds(StrictRecord):
     """Sizes [bytes] at which transports are compared, and limits for the pass of a region.
 
     `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
@@ -91,10 +91,10 @@ class Thresholds(Table):
     """
 
     compared_sizes: Sizes
-    flat_within: Limit
-    most_hand_overs: Limit
-    least_gain: Limit
-    least_goodput: Limit = 0.95
+    flat_within: Threshold
+    most_hand_overs: Threshold
+    least_gain: Threshold
+    least_goodput: Threshold = 0.95
 
 
 class Ring(Study):
