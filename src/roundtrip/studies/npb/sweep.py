@@ -153,7 +153,7 @@ def read_reference_night(file: Path, benchmark: str, problem_class: str) -> Refe
     """
     content = files.read_json(file)
     if fault := model.find_fault(ReferenceNight, content):
-        raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
+        raise UserError(f"no file of marks: {fault.dotted_path or 'the file'}: {fault.why}", file)
     night = ReferenceNight.model_validate(content)
     problem = benchmark, problem_class
     alone = [rate for rate in night.alone if (rate.benchmark, rate.class_) == problem]
