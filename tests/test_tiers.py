@@ -34,7 +34,7 @@ def test_the_parts_are_the_same_everywhere_and_alike() -> None:
 
 def test_costs_are_summed_for_each_folder() -> None:
     costs = Costs({"tests/a/x.py::t": 1.0, "tests/a/y.py::t": 2.0, "tests/b/x.py::t": 0.5})
-    lines = [line.split() for line in costs.lines()]
+    lines = [line.split() for line in costs.report_lines()]
     assert lines[1:3] == [["a", "2", "0.0", "3.0"], ["b", "1", "0.0", "0.5"]]
     assert lines[-3][-1] == "tests/a/y.py::t"
 

@@ -33,7 +33,7 @@ def run(
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
     folder = tmp_path / "search"
     with pytest.raises(KeyboardInterrupt):
-        run(folder, SimulatedLauncher(dies=40))
+        run(folder, SimulatedLauncher(interrupted_launch=40))
     assert len(journal.read_entries(folder)) == 39
     with (folder / journal.LAUNCHES).open("a") as stream:
         stream.write('{"round":14,"at"')  # as a kill in the middle of a line leaves it
@@ -62,7 +62,7 @@ def test_facts_are_searched_likewise(tmp_path: Path) -> None:
 
 
 def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", SimulatedLauncher(unbuilt=(4,)))
+    result = run(tmp_path / "search", SimulatedLauncher(failing_builds=(4,)))
     assert isinstance(result, Changes)
     assert result.skip_reasons == {4: "make: error?"}
     assert [(change.before, change.after) for change in result.changes] == [(3, 5)]
@@ -124,8 +124,8 @@ def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
 def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path) -> None:
     launcher = SimulatedLauncher(sleep_s=0.01)
     run(tmp_path / "search", launcher, minutes=0.05)
-    assert 2.9 < launcher.limits[0] <= 3
-    assert max(launcher.limits) < 3.5 and min(launcher.limits) < launcher.limits[0] - 0.2
+    assert 2.9 < launcher.limits_s[0] <= 3
+    assert max(launcher.limits_s) < 3.5 and min(launcher.limits_s) < launcher.limits_s[0] - 0.2
 
 
 def test_launches_end_with_the_round_in_which_one_hung(tmp_path: Path) -> None:

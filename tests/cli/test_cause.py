@@ -168,7 +168,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         speeds = (title, slow * latency, boost, slow * per_byte, *others)
         monkeypatch.setitem(TOOLCHAINS, environ, speeds)
         tree = SyntheticTree(folder.parents[1], sizes=[65536], samples=5, steady=True)
-        tree.launch(int(folder.name), environ, rng)
+        tree.write_launch(int(folder.name), environ, rng)
         return 0.0
 
     def build(site: object, expected: object, root: object, progress: object) -> None:

@@ -137,7 +137,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
                 )
                 if alike:
                     monkeypatch.setitem(TOOLCHAINS, MPICH, TOOLCHAINS[OPENMPI])
-                tree.launch(number, environ, rng)
+                tree.write_launch(number, environ, rng)
             return 0.0
 
         site = SimpleNamespace(

@@ -22,7 +22,9 @@ def nodes(reports: Path, *options: str) -> Result:
 
 
 def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]}).write(2)
+    PairNightWriter(
+        tmp_path, added_s_by_node={3: 100e-6}, facts={"nodes_not_measured": [GONE]}
+    ).write(2)
     result = nodes(tmp_path)
     first, *rest = result.stdout.splitlines()
     assert result.exit_code == 1
@@ -44,7 +46,7 @@ def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
 
 def test_a_node_whose_clock_runs_fast_is_named(tmp_path: Path) -> None:
     """By the newest night, and once: its times, which look like those of a sick node, are wrong."""
-    PairNightWriter(tmp_path, slow={3: 100e-6}, clocks={3: 1.3}).write(2)
+    PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}, clock_rate_by_node={3: 1.3}).write(2)
     result = nodes(tmp_path)
     assert result.exit_code == 1
     assert result.stdout.splitlines()[0] == (
@@ -65,7 +67,9 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
     PairNightWriter(tmp_path, nodes=8).night(0)
     facts = {"nodes_not_measured": [{**GONE, "node": pseudonym(6)}]}
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(n)]} for n in (0, 77)]}}
-    PairNightWriter(tmp_path, nodes=8, failed=frozenset({5, 6}), facts=facts, plan=plan).night(1)
+    PairNightWriter(
+        tmp_path, nodes=8, failed_nodes=frozenset({5, 6}), facts=facts, plan=plan
+    ).night(1)
     result = nodes(tmp_path)
     night = "was not measured in the night of 2026-01-02"
     assert [line for line in result.stdout.splitlines() if night in line] == [
@@ -82,9 +86,14 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
 def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_path: Path) -> None:
     down_nodes = frozenset({1})
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(1), pseudonym(6)]}]}}
-    PairNightWriter(tmp_path, nodes=8, each=1, failed=down_nodes, down=down_nodes, plan=plan).night(
-        0
-    )
+    PairNightWriter(
+        tmp_path,
+        nodes=8,
+        rounds_a_night=1,
+        failed_nodes=down_nodes,
+        down_nodes=down_nodes,
+        plan=plan,
+    ).night(0)
     result = nodes(tmp_path)
     first, second = (line for line in result.stdout.splitlines() if "was not measured" in line)
     assert first.startswith(f"{CAMPAIGN}: {pseudonym(1)} ")
@@ -94,7 +103,12 @@ def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_pat
 
 
 def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, slow={3: 100e-6}, narrow={9: 4.0}, emulated=NODE_EMULATION).write(2)
+    PairNightWriter(
+        tmp_path,
+        added_s_by_node={3: 100e-6},
+        bandwidth_divisor_by_node={9: 4.0},
+        emulated=NODE_EMULATION,
+    ).write(2)
     lines = nodes(tmp_path).stdout.splitlines()
     assert {line.split()[1] for line in lines} == {pseudonym(3), pseudonym(9)}
     assert all("is sick (EMULATED NODES): " in line for line in lines)
@@ -120,7 +134,7 @@ def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(
 
 
 def test_one_night_of_few_rounds_is_open(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, each=2, slow={3: 100e-6}).night(0)
+    PairNightWriter(tmp_path, rounds_a_night=2, added_s_by_node={3: 100e-6}).night(0)
     result = nodes(tmp_path)
     assert result.exit_code == 0
     assert "Cannot judge 16 nodes: needs " in result.stdout
@@ -132,7 +146,9 @@ def test_a_site_without_such_nights_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_user_is_warned_of_a_damaged_night_and_the_others_count(tmp_path: Path) -> None:
-    writer = PairNightWriter(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
+    writer = PairNightWriter(
+        tmp_path, added_s_by_node={3: 100e-6}, facts={"nodes_not_measured": [GONE]}
+    )
     *_, night = writer.write(3)
     (night / "bundle" / "cases.parquet").write_bytes(b"PAR1")
     result = nodes(tmp_path)
@@ -156,7 +172,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
-    PairNightWriter(site, slow={3: 100e-6}).write(2)
+    PairNightWriter(site, added_s_by_node={3: 100e-6}).write(2)
     first = nodes(site).stdout.splitlines()[0]
     assert first.startswith(f"{CAMPAIGN}: n 3' ({pseudonym(3)}) is sick: latency ")
     output = parse_answer("nodes", nodes(site, "--json").stdout)
@@ -172,7 +188,7 @@ def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
 
 
 def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> None:
-    PairNightWriter(site, slow={3: 100e-6, 9: 100e-6}).write(2)
+    PairNightWriter(site, added_s_by_node={3: 100e-6, 9: 100e-6}).write(2)
     result = nodes(site, "--drain-command")
     assert result.exit_code == 1
     (line,) = result.stdout.splitlines()
@@ -193,7 +209,7 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv(pseudonyms.SITE_KEY_VARIABLE, raising=False)
-    PairNightWriter(tmp_path, slow={3: 100e-6}).night(0)
+    PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}).night(0)
     result = nodes(tmp_path, "--drain-command")
     assert isinstance(result.exception, UserError)
     message = str(result.exception)
@@ -202,7 +218,9 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
 
 
 def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, nodes=16, alone=True, failed=frozenset({5})).write(2)
+    PairNightWriter(
+        tmp_path, nodes=16, has_single_launches=True, failed_nodes=frozenset({5})
+    ).write(2)
     result = nodes(tmp_path)
     assert result.exit_code == 1
     counts = "16 of 16 launches on it failed, 0 of 176 elsewhere, two nights."
@@ -213,7 +231,9 @@ def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path:
 
 
 def test_a_slow_processor_is_said_to_be_one(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, alone=True, halved={3}, narrow={9: 4.0}).write(2)
+    PairNightWriter(
+        tmp_path, has_single_launches=True, half_speed_nodes={3}, bandwidth_divisor_by_node={9: 4.0}
+    ).write(2)
     lines = nodes(tmp_path).stdout.splitlines()
     (slow,) = (line for line in lines if pseudonym(3) in line)
     (link,) = (line for line in lines if pseudonym(9) in line)

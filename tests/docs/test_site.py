@@ -52,7 +52,7 @@ def test_the_site_keeps_no_reader_out(site: Path, tmp_path: Path, is_all: bool) 
     assert len(pages) > 20 if is_all else pages.keys() == QUICK
     with open_browser(tmp_path / "profile") as session:
         for is_dark in (False, True):
-            session.size(1280, dark=is_dark)
+            session.set_window(1280, dark=is_dark)
             for name, page in pages.items():
                 session.open(page.as_uri())
-                assert session.barriers() == [], (name, is_dark)
+                assert session.axe_violations() == [], (name, is_dark)

@@ -78,7 +78,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster
     with booted_cluster(
         home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")
     ) as cluster:
-        cluster.ok("fault", "a2", "--latency", "500us")
+        cluster.run_checked("fault", "a2", "--latency", "500us")
         checkout = checkout_with_site(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_toml()
         thresholds = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
@@ -125,7 +125,7 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
 
 def history(cluster: VirtualCluster, *more: str) -> tuple[int, str]:
     command = ["roundtrip", "history", "virtual", "eager", *more]
-    process = cluster.process(command, 120, cwd=cluster.checkout)
+    process = cluster.run_process(command, 120, cwd=cluster.checkout)
     assert process.returncode in (0, 1), process.stderr
     return process.returncode, process.stdout
 

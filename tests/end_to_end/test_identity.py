@@ -203,7 +203,9 @@ def test_what_slurm_did_not_start_so_fails(
         "--system=virtual:clusterA -S NetPIPE.budget=0.5 -S NetPIPE.end=1024 "
         f"-S NetPIPE.perturbation=0 --report-file={report} -r"
     )
-    process = virtual_cluster.process(virtual_cluster.on_site(reframe), 600, cwd=CHECKOUT)
+    process = virtual_cluster.run_process(
+        virtual_cluster.head_node_command(reframe), 600, cwd=CHECKOUT
+    )
     assert process.returncode == 1, process.stdout
     tests = json.loads(report.read_text())["runs"][0]["testcases"]
     (reason,) = [

@@ -136,7 +136,7 @@ def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
     for switch, hosts in on_switches(first_bundle).items():
         assert f"| {switch} | {', '.join(sorted(hosts))} |" in page
     reason = "bad cable"
-    cluster.ok("exec", "scontrol", "update", "node=a3", "state=drain", f"reason={reason}")
+    cluster.run_checked("exec", "scontrol", "update", "node=a3", "state=drain", f"reason={reason}")
     second_bundle = night(cluster, 5)
     # the third round at last, then the first again: without the pairs of a3
     remaining_singles = [single for single in singles if single[1] != "a3"]

@@ -76,7 +76,7 @@ def _run(
         f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
         f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
     )
-    process = cluster.process(cluster.on_site(reframe), cwd=CHECKOUT)
+    process = cluster.run_process(cluster.head_node_command(reframe), cwd=CHECKOUT)
     assert process.returncode == 0, process.stdout
     assert json.loads(report.read_text())["session_info"]["num_cases"] == cases
     for file in (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/case.json"):
@@ -165,7 +165,7 @@ def test_a_rank_that_is_killed_takes_all_others_with_it(
     time.sleep(SOME_LAPS_S)
     rank = _ranks(cluster, victim, program)[-1]
     start = time.monotonic()
-    cluster.ok("node", victim, "kill", "-KILL", rank)
+    cluster.run_checked("node", victim, "kill", "-KILL", rank)
     assert await_true(lambda: not _ranks(cluster, survivor, program), 60)
     assert time.monotonic() - start < END_OF_ALL_S
     assert await_true(lambda: job not in {id_ for id_, _, _ in cluster.jobs()}, 60)
@@ -186,7 +186,9 @@ def _submit_for_long(cluster: VirtualCluster, script: Path, folder: Path) -> str
         assert count == 1
     copy = folder / "job.sh"
     copy.write_text(f"{text}\necho $? > status\n")
-    return cluster.ok("exec", "sbatch", "--parsable", f"--chdir={folder}", str(copy)).strip()
+    return cluster.run_checked(
+        "exec", "sbatch", "--parsable", f"--chdir={folder}", str(copy)
+    ).strip()
 
 
 def _ranks(cluster: VirtualCluster, node: str, program: str) -> list[str]:
@@ -195,11 +197,13 @@ def _ranks(cluster: VirtualCluster, node: str, program: str) -> list[str]:
 
 
 def _shared_memory(cluster: VirtualCluster, node: str) -> set[str]:
-    return set(cluster.ok("node", node, "ls", "-A", "/dev/shm").split())
+    return set(cluster.run_checked("node", node, "ls", "-A", "/dev/shm").split())
 
 
 def _left_of_pvm(cluster: VirtualCluster, node: str) -> bool:
-    listing = cluster.ok("node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z")
+    listing = cluster.run_checked(
+        "node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z"
+    )
     return any(name in listing for name in ("roundtrip-pvm", "pvmd", "pvm-guard"))
 
 

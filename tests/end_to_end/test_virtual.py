@@ -33,7 +33,7 @@ def test_plain_reframe_measures_over_the_link(cluster: VirtualCluster) -> None:
         f"-p {ENVIRON} -S NetPIPEWan.budget=0.5 -S NetPIPEWan.end=1024 "
         f"-S NetPIPEWan.perturbation=0 --report-file={report} -r"
     )
-    process = cluster.process(cluster.on_site(reframe), cwd=CHECKOUT)
+    process = cluster.run_process(cluster.head_node_command(reframe), cwd=CHECKOUT)
     assert process.returncode == 0, process.stdout
     # ReFrame is green as well when it has run nothing.
     assert json.loads(report.read_text())["session_info"]["num_cases"] == 2, "build and launch"
@@ -76,13 +76,15 @@ def test_nights_do_not_pile_up(cluster: VirtualCluster) -> None:
         file = cluster.share / f"{name}.toml"
         file.write_text("")  # each night ends at once, and still has a successor
         jobs.append(cluster.submit(file, "--hold"))
-    cluster.ok("exec", "scontrol", "release", *jobs)
+    cluster.run_checked("exec", "scontrol", "release", *jobs)
     for job in jobs:
         assert cluster.await_end(job) == 2
         assert "no [[check]] table" in cluster.output(job)
-    lines = cluster.ok("exec", "squeue", "-h", f"--name={NIGHTLY}", "-o", "%T %r %o").splitlines()
+    lines = cluster.run_checked(
+        "exec", "squeue", "-h", f"--name={NIGHTLY}", "-o", "%T %r %o"
+    ).splitlines()
     series = Counter(Path(line.split()[-2]).stem for line in lines)
     assert series == {"twice": 1, "other": 1}
     assert all(line.startswith("PENDING ") for line in lines)
-    cluster.ok("exec", "scancel", f"--name={NIGHTLY}")
+    cluster.run_checked("exec", "scancel", f"--name={NIGHTLY}")
     assert cluster.jobs() == []

@@ -46,7 +46,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster
 
 
 def record(cluster: VirtualCluster, job: str) -> str:
-    return cluster.ok("exec", "scontrol", "show", "job", job)
+    return cluster.run_checked("exec", "scontrol", "show", "job", job)
 
 
 def tiny(
@@ -72,7 +72,7 @@ class Run:
 
     @staticmethod
     def of(cluster: VirtualCluster, file: Path) -> Run:
-        command = cluster.on_site(
+        command = cluster.head_node_command(
             f"roundtrip run {file} --site virtual --wait --allow-underpowered"
         )
         output = file.with_suffix(".out")
@@ -117,7 +117,7 @@ def test_the_next_night_is_requested_like_the_first(cluster: VirtualCluster) -> 
         assert expected in job_text, job_text
     second_job = cluster.submit(file)
     assert cluster.await_end(second_job) == 2, "it did not wait for the night that is pending"
-    cluster.ok("exec", "scancel", next_job)
+    cluster.run_checked("exec", "scancel", next_job)
     assert cluster.jobs() == []
 
 
@@ -133,7 +133,7 @@ def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_onc
     assert await_true(lambda: list(sessions.glob("*/*/rounds/*/report.json")), 600), cluster.output(
         job
     )
-    cluster.ok("exec", "scancel", job)
+    cluster.run_checked("exec", "scancel", job)
     reports = cluster.share / "reports" / "cancelled"
     assert await_true(lambda: list(reports.glob("*/*/r1/report.html")), 90), cluster.output(job)
     assert await_true(lambda: len(cluster.jobs()) == 1, 60), "only the next night is left"
@@ -145,7 +145,7 @@ def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_onc
     assert cluster.await_end(third_job) == 0
     assert re.search(r"night \d{4}-\d\d-\d\d has been measured: /", cluster.output(third_job))
     assert came(cluster, "cancelled") == 3
-    cluster.ok("exec", "scancel", "--name=roundtrip-nightly")
+    cluster.run_checked("exec", "scancel", "--name=roundtrip-nightly")
 
 
 def in_steps(site: str) -> str:
@@ -167,7 +167,9 @@ def test_all_launches_of_a_night_are_steps_of_one_job(cluster: VirtualCluster) -
     (page,) = (cluster.share / "reports" / "steps").glob("*/*/r1/report.html")
     cases = pl.read_parquet(page.parent / "bundle" / "cases.parquet")
     assert sorted(map(len, map(set, cases["hosts"]))) == [1, 2]
-    next_job = cluster.ok("exec", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
+    next_job = cluster.run_checked(
+        "exec", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true"
+    )
     assert int(next_job) == int(job) + 1, "Slurm saw another job"
 
 
@@ -176,11 +178,13 @@ def test_a_preempted_launch_is_repeated(cluster: VirtualCluster) -> None:
 
     def preempts() -> bool:
         """Whether a launch made way for an urgent job; stopped ranks do not end before that."""
-        jobs = cluster.ok("exec", "squeue", "-h", "-p", "clusterA", "-t", "R", "-o", "%i").split()
+        jobs = cluster.run_checked(
+            "exec", "squeue", "-h", "-p", "clusterA", "-t", "R", "-o", "%i"
+        ).split()
         if not jobs or cluster.run("exec", "scancel", "--signal=STOP", f"{jobs[0]}.0").stderr:
             return False
         arguments = ("--wait", "-purgent", "-N2", "--output=/dev/null", "--wrap=true")
-        cluster.ok("exec", "sbatch", *arguments)
+        cluster.run_checked("exec", "sbatch", *arguments)
         return "JobState=PREEMPTED" in record(cluster, jobs[0])
 
     assert await_true(lambda: preempts() or run.ended(), 240)
@@ -192,7 +196,7 @@ def test_a_preempted_launch_is_repeated(cluster: VirtualCluster) -> None:
 
 
 def test_a_maintenance_is_waited_for(cluster: VirtualCluster) -> None:
-    cluster.ok(
+    cluster.run_checked(
         *("exec", "scontrol", "create", "reservation", "ReservationName=upgrade"),
         *("StartTime=now", "Duration=60", "Nodes=a[1-2]", "Flags=MAINT", "Users=root"),
     )
@@ -200,7 +204,7 @@ def test_a_maintenance_is_waited_for(cluster: VirtualCluster) -> None:
     line = r"Slurm keeps a\[1-2\] for maintenance until .* \(reservation upgrade\)"
     assert await_true(lambda: re.search(line, run.says()) or run.ended(), 240)
     assert not run.ended(), run.says()
-    cluster.ok("exec", "scontrol", "delete", "ReservationName=upgrade")
+    cluster.run_checked("exec", "scontrol", "delete", "ReservationName=upgrade")
     output = run.end()
     assert "1 case: 1 of 1 launches completed" in output
     assert "Slurm displaced 1 launch (1 for a maintenance)" in output

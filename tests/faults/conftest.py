@@ -77,7 +77,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster
     if describe_missing_cluster():
         pytest.skip(describe_missing_cluster())
     home = tmp_path_factory.mktemp("drill")
-    with booted_cluster(home, f"drill-{os.getpid()}", has_small=True) as cluster:
+    with booted_cluster(home, f"drill-{os.getpid()}", has_small_disk=True) as cluster:
         yield cluster
 
 

@@ -39,9 +39,9 @@ def state_lost(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     config = slurm(cluster, "scontrol", "show", "config")
     state = re.search(r"^StateSaveLocation\s*=\s*(/\S+)$", config, re.MULTILINE)
     assert state, config
-    cluster.ok("exec", "pkill", "-9", "-x", "slurmctld")
-    cluster.ok("exec", "find", state[1], "-mindepth", "1", "-delete")
-    cluster.ok("exec", "slurmctld")
+    cluster.run_checked("exec", "pkill", "-9", "-x", "slurmctld")
+    cluster.run_checked("exec", "find", state[1], "-mindepth", "1", "-delete")
+    cluster.run_checked("exec", "slurmctld")
     assert await_true(lambda: cluster.run("exec", "scontrol", "ping").returncode == 0, 30)
     nodes_are_back(cluster)
 

@@ -28,12 +28,12 @@ def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualClust
 
 def end(cluster: VirtualCluster, daemon: str) -> Callable[[], None]:
     """End a daemon; what is returned starts it again, by the same command."""
-    pid = cluster.ok("exec", "pgrep", "-o", "-x", daemon).strip()
-    command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
-    folder = cluster.ok("exec", "readlink", f"/proc/{pid}/cwd").strip()
-    cluster.ok("exec", "kill", "-KILL", pid)
+    pid = cluster.run_checked("exec", "pgrep", "-o", "-x", daemon).strip()
+    command = cluster.run_checked("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
+    folder = cluster.run_checked("exec", "readlink", f"/proc/{pid}/cwd").strip()
+    cluster.run_checked("exec", "kill", "-KILL", pid)
     script = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
-    return lambda: cluster.ok("exec", "sh", "-c", script, "sh", folder, *command) and None
+    return lambda: cluster.run_checked("exec", "sh", "-c", script, "sh", folder, *command) and None
 
 
 def away(daemon: str) -> Fault:
@@ -64,14 +64,18 @@ def test_daemon_away(accounted: VirtualCluster, daemon: str, is_whole: bool) -> 
 def ends_lost(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """From now on the database keeps no end of a job, as one that crashed has lost the last."""
     trigger = "BEFORE UPDATE ON vgrid_job_table FOR EACH ROW SET NEW.state = 1, NEW.time_end = 0"
-    cluster.ok("exec", "mariadb", "slurm_acct_db", "-e", f"CREATE TRIGGER running {trigger}")
+    cluster.run_checked(
+        "exec", "mariadb", "slurm_acct_db", "-e", f"CREATE TRIGGER running {trigger}"
+    )
 
 
 def test_a_job_whose_end_the_database_lost(accounted: VirtualCluster) -> None:
     try:
         (trial,) = storm(accounted, accounted.share / "ends", [ends_lost], 7, 2)
     finally:
-        accounted.ok("exec", "mariadb", "slurm_acct_db", "-e", "DROP TRIGGER IF EXISTS running")
+        accounted.run_checked(
+            "exec", "mariadb", "slurm_acct_db", "-e", "DROP TRIGGER IF EXISTS running"
+        )
     assert "its accounting stayed away or lost a job" in trial.log
 
 

@@ -102,8 +102,8 @@ def test_a_job_number_used_again(tmp_path_factory: pytest.TempPathFactory) -> No
         row = TALLY["job number reused after a reboot"]
         job, status = _night(site, file, requeued=False)
         assert status == 0, site.output(job)
-        cluster.ok("down")
-        cluster.ok("up", "--nodes", NODES, "--share", str(cluster.share))
+        cluster.run_checked("down")
+        cluster.run_checked("up", "--nodes", NODES, "--share", str(cluster.share))
         (cluster.share / f"night-{job}.out").unlink()  # else the second seems to have ended, too
         row.injected += 1
         other_job, status = _night(site, file, requeued=True)

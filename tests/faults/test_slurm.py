@@ -28,14 +28,14 @@ def slurmd_killed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     node = _last_node(cluster, job)
     cluster.run("node", node, "pkill", "-9", "-x", "slurmd")
     time.sleep(2)
-    cluster.ok("node", node, "slurmd", "-N", node)
+    cluster.run_checked("node", node, "slurmd", "-N", node)
     nodes_are_back(cluster)
 
 
 def slurmctld_killed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     cluster.run("exec", "pkill", "-9", "-x", "slurmctld")
     time.sleep(3)
-    cluster.ok("exec", "slurmctld")
+    cluster.run_checked("exec", "slurmctld")
     # What the controller had not written down, it takes for a fault of the node.
     await_true(lambda: cluster.run("exec", "scontrol", "ping").returncode == 0, 30)
     nodes_are_back(cluster)
@@ -71,9 +71,9 @@ def cancelled(cluster: VirtualCluster, trial: Trial, job: str) -> None:
 def node_off(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """A node that the job uses loses its power for 3 s."""
     node = _last_node(cluster, job)
-    cluster.ok("power", node, "off")
+    cluster.run_checked("power", node, "off")
     time.sleep(3)
-    cluster.ok("power", node, "on")
+    cluster.run_checked("power", node, "on")
     nodes_are_back(cluster)
 
 
@@ -134,10 +134,10 @@ def test_a_launch_that_slurm_suspends_says_so(cluster: VirtualCluster) -> None:
     trial = Trial(cluster.share / "suspended", long_campaign(1), 1, cluster=cluster)
     process, job = measuring(trial, cluster)
     time.sleep(2)  # it measures by then
-    cluster.ok("exec", "scontrol", "suspend", job)
+    cluster.run_checked("exec", "scontrol", "suspend", job)
     row.injected += 1
     time.sleep(4)
-    cluster.ok("exec", "scontrol", "resume", job)
+    cluster.run_checked("exec", "scontrol", "resume", job)
     trial.complete(row, process)
     assert trial.oracle.tree
     (launch,) = scan(trial.oracle.tree)
@@ -153,12 +153,12 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(
     trial = Trial(cluster.share / "down", long_campaign(1), 1, cluster=cluster)
     process, job = measuring(trial, cluster)
     node = _last_node(cluster, job)
-    cluster.ok("power", node, "off")
+    cluster.run_checked("power", node, "off")
     row.injected += 1
     try:
         assert await_true(lambda: not _queued(cluster, job), 240, 1)
     finally:
-        cluster.ok("power", node, "on")
+        cluster.run_checked("power", node, "on")
     nodes_are_back(cluster)
     trial.complete(row, process)
     assert trial.oracle.tree
@@ -169,22 +169,22 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(
 
 def link_changed(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """To another delay, and back by whoever leases it next."""
-    cluster.ok("wan", "--rtt", "4ms", "--force", "--no-self-test")
+    cluster.run_checked("wan", "--rtt", "4ms", "--force", "--no-self-test")
 
 
 def link_cut(cluster: VirtualCluster, trial: Trial, job: str) -> None:
-    cluster.ok("wan", "--cut", "5s", "--force", "--no-self-test")
+    cluster.run_checked("wan", "--cut", "5s", "--force", "--no-self-test")
 
 
 def link_flapping(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     for _ in range(5):
-        cluster.ok("wan", "--cut", "5ms", "--force", "--no-self-test")
+        cluster.run_checked("wan", "--cut", "5ms", "--force", "--no-self-test")
         time.sleep(0.05)
 
 
 def link_throttled(cluster: VirtualCluster, trial: Trial, job: str) -> None:
     """To a twentieth of its rate, by somebody else."""
-    cluster.ok("wan", "--rate", "50Mbit/s", "--force", "--no-self-test")
+    cluster.run_checked("wan", "--rate", "50Mbit/s", "--force", "--no-self-test")
 
 
 def over_the_link(

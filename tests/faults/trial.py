@@ -93,7 +93,7 @@ class Trial:
         arguments += [] if self.report else ["--no-report"]
         arguments += ["--resume"] if self.oracle.tree else []
         if self.cluster:
-            command = self.cluster.on_site(f"exec {' '.join(arguments)} --site virtual")
+            command = self.cluster.head_node_command(f"exec {' '.join(arguments)} --site virtual")
             places = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
             environment = {**self.cluster.environment, **places}
         else:

@@ -41,7 +41,7 @@ class Reader:
 
 
 def _launch_file(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [(bundles.tree().folder(1, bundles.ENVIRON) / name).read_bytes()]
+    return lambda: [(bundles.tree().launch_folder(1, bundles.ENVIRON) / name).read_bytes()]
 
 
 def _run_file(name: str) -> Callable[[], list[bytes]]:
@@ -81,7 +81,7 @@ def _record(name: str) -> Check:
         if name == "state.json":
             return True
         launch_records = {
-            file: records.read_record(bundles.tree().folder(1, bundles.ENVIRON) / file)
+            file: records.read_record(bundles.tree().launch_folder(1, bundles.ENVIRON) / file)
             for file in _BOTH
         }
         launch_records[name] = record

@@ -27,7 +27,9 @@ def read(reports: Path, annotations: Sequence[Annotation] = ()) -> Ledger:
 
 
 def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01}).write(2)
+    PairNightWriter(
+        tmp_path, messages=250, added_s_by_node={3: 100e-6}, loss_by_node={9: 0.01}
+    ).write(2)
     site_ledger = read(tmp_path)
     assert site_ledger.warnings == ()
     assert set(site_ledger.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
@@ -41,7 +43,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
 
 
 def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, nodes=8, slow={3: 100e-6}).night(0)
+    PairNightWriter(tmp_path, nodes=8, added_s_by_node={3: 100e-6}).night(0)
     nights = read(tmp_path).nights
     assert set(nights["variant"]) == {pseudonym(node) for node in range(8)}
     assert set(nights["metric"]) == {"node_latency", "node_tail", "node_bandwidth"}
@@ -64,7 +66,7 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
 
 
 def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> None:
-    second = PairNightWriter(tmp_path, nodes=4, failed=frozenset({3})).write(2)[1] / "bundle"
+    second = PairNightWriter(tmp_path, nodes=4, failed_nodes=frozenset({3})).write(2)[1] / "bundle"
     site_ledger = read(tmp_path)
     assert site_ledger.nights.is_empty() and site_ledger.pairs["night"].n_unique() == 2
     assert site_ledger.nights_before("2026-01-02T01:00:00Z", 9).pairs["night"].n_unique() == 1
@@ -99,7 +101,7 @@ def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
 
 
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, nodes=8, alone=True).night(0)
+    PairNightWriter(tmp_path, nodes=8, has_single_launches=True).night(0)
     pair_rows = read(tmp_path).pairs
     names = [name for name, _ in nodes.split_measures(pair_rows)]
     measures = itertools.product(("latency", "tail", "bandwidth"), (True, False))
@@ -112,7 +114,9 @@ def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
 def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
     tmp_path: Path, down: set[int]
 ) -> None:
-    PairNightWriter(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
+    PairNightWriter(
+        tmp_path, nodes=8, rounds_a_night=7, failed_nodes=frozenset({3}), down_nodes=frozenset(down)
+    ).night(0)
     outcomes = nodes.outcomes(read(tmp_path).pairs)
     culprits = {outcomes.names[node] for node in outcomes.node[outcomes.failed[outcomes.launch]]}
     assert outcomes.failed.sum() == 7
@@ -137,7 +141,7 @@ class OnSockets(PairNightWriter):
 
 
 def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
-    OnSockets(tmp_path, nodes=8, alone=True).night(0)
+    OnSockets(tmp_path, nodes=8, has_single_launches=True).night(0)
     pair_rows = read(tmp_path).pairs.filter(measure="latency")
     alone_rows = pair_rows.filter(pl.col("other") == "")
     levels = dict(alone_rows.group_by("place").agg(pl.col("level").first()).iter_rows())
@@ -209,7 +213,9 @@ def test_a_node_whose_kernel_stops_its_ranks_has_a_slow_processor(
 
 
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
+    PairNightWriter(tmp_path, nodes=8, has_single_launches=True, failed_nodes=frozenset({5})).night(
+        0
+    )
     pair_rows = read(tmp_path).pairs
     outcomes = nodes.outcomes(pair_rows)
     assert set(outcomes.names) == {pseudonym(node) for node in range(8)}

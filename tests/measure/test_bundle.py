@@ -51,7 +51,7 @@ def test_it_holds_every_sample(make_tree: Maker) -> None:
 def test_more_launches_make_another_bundle(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
     first_bundle = bundle.build(tree.path)
-    tree.fail(2, ENVIRON)
+    tree.fail_launch(2, ENVIRON)
     assert bundle.build(tree.path) != first_bundle
     assert first_bundle.is_dir()
 
@@ -60,9 +60,11 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
     missing_case = {"case": "NetPIPE/mode=stream@local:smp+x", "launches": 2}
     skipped_case = {"case": "Ring/@local:smp+pvm", "reason": "toolchain 'pvm' is not installed"}
     tree = make_tree(launches=2, expected=[missing_case], skipped=[skipped_case])
-    tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
-    shutil.rmtree(tree.folder(2, "mpich40-boost181"))
-    tree.report(2, [tree.entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")])
+    tree.fail_launch(2, ENVIRON, fail_reason="sanity error: no end marker")
+    shutil.rmtree(tree.launch_folder(2, "mpich40-boost181"))
+    tree.write_report(
+        2, [tree.report_entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")]
+    )
     lost_cases = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
     rows = lost_cases.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
     lost_case, mpich_case = tree.case_id(ENVIRON), tree.case_id("mpich40-boost181")
@@ -79,7 +81,7 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
 
 def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    stage = tree.fail(2, ENVIRON, fail_reason="job error: on THUNDERBOLT.example.org")
+    stage = tree.fail_launch(2, ENVIRON, fail_reason="job error: on THUNDERBOLT.example.org")
     (stage / "rfm_job.err").write_text("thunderbolt: Killed\n")
     built = bundle.build(tree.path)
     for name, data in files(built).items():
@@ -95,7 +97,7 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
 
 
 def test_nothing_is_an_error(tree: SyntheticTree) -> None:
-    tree.fail(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
+    tree.fail_launch(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
     with pytest.raises(UserError, match=r"none of 1 launches completed.*ran with 1 ranks"):
         bundle.build(tree.path)
     shutil.rmtree(tree.path / "rounds")

@@ -211,7 +211,7 @@ def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> No
 
 
 def test_points_are_a_typed_table(two_launches: SyntheticTree) -> None:
-    two_launches.fail(2, ENVIRON)
+    two_launches.fail_launch(2, ENVIRON)
     (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
     points = data.read_bundle(bundle.build(two_launches.path)).points

@@ -76,7 +76,9 @@ def planted(make_tree: Maker) -> SyntheticTree:
     """A run tree with every secret in the place that its key names."""
     tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
-    stage = tree.fail(3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}")
+    stage = tree.fail_launch(
+        3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}"
+    )
     (stage / "rfm_job.err").write_text(
         f"fatal: token {secret('last words of a log')}; sbatch -A {secret('account in a log')}\n"
     )

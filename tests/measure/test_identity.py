@@ -328,7 +328,7 @@ HOST = "thunderbolt.example.org"
 
 def record(tree: SyntheticTree, number: int, **changes: Any) -> None:
     """Record what the ranks of a launch say; `changes` are of ``case``, ``rank`` and ``node``."""
-    folder = tree.folder(number, ENVIRON)
+    folder = tree.launch_folder(number, ENVIRON)
     edit(folder / "case.json", **({"tuning": {}} | changes.get("case", {})))
     identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK_IDENTITY}
     node = {"smt": "off", "logical": 2, "huge_pages": "madvise", "interfaces": {"eth1": "MTU 1500"}}
@@ -396,7 +396,7 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: SyntheticTr
     edit(tree.path / "state.json", pins=pins)
     for number in (1, 2):
         program = {"file": "/build/netpipe", "sha256": None}
-        edit(tree.folder(number, ENVIRON) / "case.json", program=program)
+        edit(tree.launch_folder(number, ENVIRON) / "case.json", program=program)
     record(tree, 1)
     record(tree, 2, rank={"program_sha256": "cd" * 32})
     first, second = reasons(tree)
@@ -408,7 +408,7 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: SyntheticTr
 def allocate(tree: SyntheticTree, *texts: str) -> None:
     """Let each launch have run in a job of Slurm with this allocation."""
     for number, text in enumerate(texts, 1):
-        folder = tree.folder(number, ENVIRON)
+        folder = tree.launch_folder(number, ENVIRON)
         edit(folder / "case.json", scheduler="slurm")
         (folder / identity.ALLOCATION_FILE).write_text(text)
 

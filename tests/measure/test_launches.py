@@ -57,7 +57,7 @@ def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
 def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
     tree = make_tree(launches=5, environs=(ENVIRON,))
     for number, sizes in ((4, 20), (5, 4)):
-        run = tree.folder(number, ENVIRON) / "run.json"
+        run = tree.launch_folder(number, ENVIRON) / "run.json"
         edit(run, coverage={"measured": sizes, "wanted": 20})
     launches = scan(tree.path)
     assert [launch.status for launch in launches] == ["passed"] * 4 + ["partial"]
@@ -74,9 +74,9 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
 
 
 def test_a_simulated_launch_is_never_partial(tree: SyntheticTree) -> None:
-    edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
+    edit(tree.launch_folder(1, ENVIRON) / "case.json", simulated=True)
     simulator = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64}
-    run = tree.folder(1, ENVIRON) / "run.json"
+    run = tree.launch_folder(1, ENVIRON) / "run.json"
     edit(run, simulated=simulator, coverage={"measured": 4, "wanted": 20})
     (launch,) = scan(tree.path)
     assert launch.status == "passed", launch.reason
@@ -86,7 +86,9 @@ def test_a_failed_launch_has_reframes_reason_and_its_last_words(
     two_launches: SyntheticTree,
 ) -> None:
     reason = "sanity error: no end marker: the workload died or was killed"
-    stage = two_launches.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
+    stage = two_launches.fail_launch(
+        2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137
+    )
     (stage / "run.json").unlink()
     (stage / "rfm_job.err").write_text("first\nmpirun noticed that rank 1 died\x1b[0m\n\n")
     launch = the_failed(two_launches)
@@ -98,7 +100,7 @@ def test_a_failed_launch_has_reframes_reason_and_its_last_words(
 
 
 def test_a_killed_session_leaves_interrupted_launches(two_launches: SyntheticTree) -> None:
-    stage = two_launches.fail(2, ENVIRON)
+    stage = two_launches.fail_launch(2, ENVIRON)
     (stage / "run.json").unlink()
     (two_launches.path / "rounds" / "002" / "report.json").unlink()
     assert the_failed(two_launches).reason.startswith("interrupted: the ReFrame session was killed")
@@ -109,8 +111,8 @@ def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
     two_launches: SyntheticTree, is_copied: bool
 ) -> None:
     if not is_copied:
-        two_launches.fail(2, ENVIRON)
-    two_launches.report(2, [two_launches.entry(2, ENVIRON, "abort")])
+        two_launches.fail_launch(2, ENVIRON)
+    two_launches.write_report(2, [two_launches.report_entry(2, ENVIRON, "abort")])
     first, second = scan(two_launches.path)
     assert first.status == "passed"
     reason = "interrupted: the ReFrame session had to stop"
@@ -119,12 +121,12 @@ def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
 
 def fail_build(tree: SyntheticTree, **entry: Any) -> None:
     """Let the build of the tree's one launch fail."""
-    shutil.rmtree(tree.folder(1, ENVIRON))
+    shutil.rmtree(tree.launch_folder(1, ENVIRON))
     name = f"build_workloads ~local:smp+{ENVIRON}"
     reason = "build error: build job failed with exit code: 3"
     facts = {"display_name": name, "fixture": True, "fail_reason": reason, **entry}
-    build = tree.entry(1, ENVIRON, "fail", **facts)
-    tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+    build = tree.report_entry(1, ENVIRON, "fail", **facts)
+    tree.write_report(1, [build, tree.report_entry(1, ENVIRON, "fail_deps", stagedir=None)])
 
 
 BUILD_FAILURE = "build_workloads failed: build error: build job failed with exit code: 3"
@@ -158,8 +160,8 @@ def test_the_first_error_of_a_build_is_its_reason(
 
 def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON, "mpich40-boost181"))
-    shutil.rmtree(tree.folder(1, ENVIRON))
-    tree.report(1, [tree.entry(1, ENVIRON, "skip", skip_reason="not here")])
+    shutil.rmtree(tree.launch_folder(1, ENVIRON))
+    tree.write_report(1, [tree.report_entry(1, ENVIRON, "skip", skip_reason="not here")])
     assert the_failed(tree).status == "skipped"
     assert the_failed(tree).reason == "not here"
     case = tree.case_id(ENVIRON)
@@ -189,12 +191,12 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     ],
 )
 def test_a_run_json_that_does_not_fit(tree: SyntheticTree, changes: Any, reason: str) -> None:
-    edit(tree.folder(1, ENVIRON) / "run.json", **changes)
+    edit(tree.launch_folder(1, ENVIRON) / "run.json", **changes)
     assert the_failed(tree).reason.startswith(reason)
 
 
 def test_bad_samples_fail_the_launch_with_the_first_line(tree: SyntheticTree) -> None:
-    file = tree.folder(1, ENVIRON) / "samples.csv"
+    file = tree.launch_folder(1, ENVIRON) / "samples.csv"
     content = file.read_bytes().splitlines(keepends=True)
     content[5] = content[5].replace(b",s\n", b",us\n")
     content[9] = b"\xff\n"
@@ -204,18 +206,18 @@ def test_bad_samples_fail_the_launch_with_the_first_line(tree: SyntheticTree) ->
 
 @pytest.mark.parametrize("name", ["run.json", "samples.csv"])
 def test_a_launch_without_one_of_its_files(tree: SyntheticTree, name: str) -> None:
-    (tree.folder(1, ENVIRON) / name).unlink()
+    (tree.launch_folder(1, ENVIRON) / name).unlink()
     assert the_failed(tree).reason.startswith(name)
 
 
 def test_a_launch_of_another_study_than_its_case(tree: SyntheticTree) -> None:
-    edit(tree.folder(1, ENVIRON) / "case.json", study="ring")
+    edit(tree.launch_folder(1, ENVIRON) / "case.json", study="ring")
     assert the_failed(tree).reason == "samples.csv is of study netpipe, not ring"
 
 
 def test_a_second_scan_sees_what_changed(tree: SyntheticTree) -> None:
     assert scan(tree.path)[0].status == "passed"
-    edit(tree.folder(1, ENVIRON) / "run.json", complete=False, padding="x")
+    edit(tree.launch_folder(1, ENVIRON) / "run.json", complete=False, padding="x")
     assert scan(tree.path)[0].status == "failed"
 
 
@@ -238,7 +240,7 @@ def test_a_copied_launch_counts_once(two_launches: SyntheticTree) -> None:
 
 def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    folder = tree.folder(2, ENVIRON)
+    folder = tree.launch_folder(2, ENVIRON)
     head = (folder / "samples.csv").read_text().split("netpipe,")[0]
     (folder / "samples.csv").write_text(head)
     with content(folder / "run.json") as run:
@@ -256,7 +258,7 @@ def test_the_load_of_a_node_is_judged_by_its_own_processors(
     tree: SyntheticTree, logical: int | None, is_disturbed: bool
 ) -> None:
     edit(tree.path / "env" / "host.json", hostname="login")
-    with content(tree.folder(1, ENVIRON) / "run.json") as run:
+    with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
         run["nodes"][0]["logical"] = logical
         run["disturbance"]["load_average_start"] = [14.2]
     (launch,) = scan(tree.path)

@@ -217,7 +217,7 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
 def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     two_launches: SyntheticTree, error: str, log: str, nodes_down: list[str]
 ) -> None:
-    stage = two_launches.fail(1, ENVIRON, fail_reason="sanity error: no end marker")
+    stage = two_launches.fail_launch(1, ENVIRON, fail_reason="sanity error: no end marker")
     parameters = {"pair_round": 3, "pair_night_round": 1}
     edit(stage / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
     (stage / "rfm_job.err").write_text(error)
@@ -235,7 +235,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
 
 
 def test_a_switch_has_a_pseudonym_of_its_own(tree: SyntheticTree) -> None:
-    with content(tree.folder(1, ENVIRON) / "run.json") as run:
+    with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
         run["placement"][0]["switch"] = "leaf-3"
     bundle_path = bundle.build(tree.path)
     switches = pl.read_parquet(bundle_path / "placement.parquet")["switch"].to_list()

@@ -60,7 +60,7 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
 
 
 def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: SyntheticTree) -> None:
-    edit(two_launches.folder(2, ENVIRON) / "run.json", hosts=[""])
+    edit(two_launches.launch_folder(2, ENVIRON) / "run.json", hosts=[""])
     cases = pl.read_parquet(bundle.build(two_launches.path) / "cases.parquet")
     reasons = cases.filter(pl.col("status") == "failed")["reason"].to_list()
     assert reasons == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]

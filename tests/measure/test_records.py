@@ -18,7 +18,7 @@ from roundtrip.measure.launches import scan
 
 @pytest.fixture
 def launch_folder(tree: SyntheticTree) -> Path:
-    return tree.folder(1, ENVIRON)
+    return tree.launch_folder(1, ENVIRON)
 
 
 def test_a_case_id_has_its_parameters_sorted() -> None:
@@ -190,7 +190,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
     tree = make_tree(launches=4, environs=(ENVIRON,))
     texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
     for number, text in enumerate(texts, 1):
-        (tree.folder(number, ENVIRON) / records.LINK_FILE).write_text(text)
+        (tree.launch_folder(number, ENVIRON) / records.LINK_FILE).write_text(text)
     touched, untouched, damaged, other = scan(tree.path)
     assert (touched.status, touched.reason) == ("failed", "12 frames cut")
     assert (untouched.status, other.status) == ("passed", "passed")

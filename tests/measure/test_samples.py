@@ -206,7 +206,7 @@ Lines = list[str]
 
 def rewritten(tree: Any, change: Callable[[Lines], Lines], sealed: bool = True) -> tuple[str, str]:
     """Status and reason of the launch of a tree after a change of its rows."""
-    folder = tree.folder(1, ENVIRON)
+    folder = tree.launch_folder(1, ENVIRON)
     lines = (folder / "samples.csv").read_text().splitlines(keepends=True)
     (folder / "samples.csv").write_text("".join(lines[:3] + change(lines[3:])))
     if not sealed:
@@ -268,7 +268,7 @@ def test_a_changed_row_fails_its_launch(tree: SyntheticTree, name: str) -> None:
 
 
 def test_a_changed_head_fails_too(tree: SyntheticTree) -> None:
-    file = tree.folder(1, ENVIRON) / "samples.csv"
+    file = tree.launch_folder(1, ENVIRON) / "samples.csv"
     file.write_text(file.read_text().replace('"netpipe"', '"netpipes"'))
     (launch,) = scan(tree.path)
     assert "is not the file that the workload wrote" in launch.reason
@@ -283,7 +283,7 @@ def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Synthet
     sealed_data = data.read_bundle(bundle.build(two_launches.path))
     assert sealed_data.launches["sealed"].to_list() == [True, True]
     assert "not sealed" not in repr(launches.build_section(sealed_data))
-    unseal(two_launches.folder(2, ENVIRON))
+    unseal(two_launches.launch_folder(2, ENVIRON))
     mixed_data = data.read_bundle(bundle.build(two_launches.path))
     assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
     assert mixed_data.launches["sealed"].to_list() == [True, False]
@@ -292,7 +292,7 @@ def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Synthet
 
 def test_a_forged_digest_is_no_text(tree: SyntheticTree) -> None:
     for digest in ("", "A" * 64, "0" * 63, 7, None, "0" * 64 + "\n"):
-        with content(tree.folder(1, ENVIRON) / "run.json") as run:
+        with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
             run["samples"]["sha256"] = digest
         (launch,) = scan(tree.path)
         assert launch.reason.startswith("run.json:1: samples.sha256: ")

@@ -34,7 +34,7 @@ def outcomes(tree: SyntheticTree) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", ["case.json", "run.json", "samples.csv"])
 @pytest.mark.parametrize("kind", ["link", "fifo", "folder", "sparse"])
 def test_a_file_of_a_launch_that_is_none(tree: SyntheticTree, name: str, kind: str) -> None:
-    file = tree.folder(2, ENVIRON) / name
+    file = tree.launch_folder(2, ENVIRON) / name
     original = file.rename(tree.path / "kept")
     if kind == "link":
         file.symlink_to(original)
@@ -58,7 +58,7 @@ def test_a_file_of_a_launch_that_is_none(tree: SyntheticTree, name: str, kind: s
 
 
 def test_a_device_is_not_opened(tree: SyntheticTree) -> None:
-    file = tree.folder(2, ENVIRON) / "samples.csv"
+    file = tree.launch_folder(2, ENVIRON) / "samples.csv"
     file.unlink()
     try:
         os.mknod(file, 0o20666, os.makedev(1, 5))  # /dev/zero
@@ -69,7 +69,7 @@ def test_a_device_is_not_opened(tree: SyntheticTree) -> None:
 
 @pytest.mark.parametrize("level", range(4))
 def test_a_linked_folder_is_not_gone_into(tree: SyntheticTree, level: int) -> None:
-    launch = tree.folder(2, ENVIRON)
+    launch = tree.launch_folder(2, ENVIRON)
     folder = [launch, *launch.parents][level]
     folder.rename(tree.path / "elsewhere")
     folder.symlink_to(tree.path / "elsewhere")
@@ -89,7 +89,7 @@ def test_a_linked_round_and_linked_rounds(tree: SyntheticTree) -> None:
 
 
 def test_a_hard_link_is_a_file(tree: SyntheticTree) -> None:
-    file = tree.folder(2, ENVIRON) / "samples.csv"
+    file = tree.launch_folder(2, ENVIRON) / "samples.csv"
     (tree.path / "kept").hardlink_to(file)
     assert outcomes(tree) == [("passed", "")]
 
@@ -128,7 +128,7 @@ def test_nothing_is_written_through_a_link(tree: SyntheticTree, tmp_path: Path) 
 
 
 def test_last_words_come_from_a_file_only(tree: SyntheticTree, tmp_path: Path) -> None:
-    stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
+    stage = tree.fail_launch(2, ENVIRON, fail_reason="sanity error: no end marker")
     (tmp_path / "secret").write_text("the secret\n")
     (stage / "rfm_job.err").symlink_to(tmp_path / "secret")
     assert outcomes(tree) == [("failed", "sanity error: no end marker")]
@@ -192,7 +192,7 @@ def put(file: Path, old: str, new: str) -> None:
 def test_one_bad_launch_leaves_the_others(
     tree: SyntheticTree, name: str, old: str, new: str, fault: str
 ) -> None:
-    put(tree.folder(2, ENVIRON) / name, old, new)
+    put(tree.launch_folder(2, ENVIRON) / name, old, new)
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
     reason_by_status = dict(cases.select("status", "reason").iter_rows())
     assert sorted(cases["status"]) == ["failed", "missing", "passed"]
@@ -225,7 +225,7 @@ def test_the_fence_holds_whatever_comes(
 
 
 def test_a_folder_with_a_name_that_is_no_text(tree: SyntheticTree) -> None:
-    folder = tree.folder(2, ENVIRON)
+    folder = tree.launch_folder(2, ENVIRON)
     folder.rename(folder.with_name("Net\udcff\nPIPE"))
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
     failed_cases = cases.filter(pl.col("status") == "failed")
@@ -233,12 +233,12 @@ def test_a_folder_with_a_name_that_is_no_text(tree: SyntheticTree) -> None:
 
 
 def test_what_reframe_captured_of_a_job_may_be_anything(tree: SyntheticTree) -> None:
-    tree.fail(2, ENVIRON, fail_reason="job error: \ud800\x1b[31m\nmore", job_exitcode=10**15)
+    tree.fail_launch(2, ENVIRON, fail_reason="job error: \ud800\x1b[31m\nmore", job_exitcode=10**15)
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
     (reason,) = cases.filter(pl.col("status") == "failed")["reason"]
     assert reason == "job error: ??[31m; exit status 1000000000000000"
 
 
 def test_the_live_campaign_reads_through_the_same_fence(tree: SyntheticTree) -> None:
-    put(tree.folder(2, ENVIRON) / "case.json", '"NetPIPE"', json.dumps("x" * 5000))
+    put(tree.launch_folder(2, ENVIRON) / "case.json", '"NetPIPE"', json.dumps("x" * 5000))
     assert [launch.status for launch in scan(tree.path)] == ["passed", "failed"]

@@ -208,7 +208,7 @@ def unknown() -> Iterator[tuple[int, AuditSubject, str]]:
     )
     yield (
         12,
-        subject_with_blocks(gallery(make_figure(line_chart(between="")))),
+        subject_with_blocks(gallery(make_figure(line_chart(line_meaning="")))),
         "between what 1 figure draws lines",
     )
     yield 12, subject_with_blocks(gallery(HEAT_MAP_FIGURE)), "what 1 figure draws"
@@ -462,7 +462,7 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     """Too few launches, nothing recorded, a clock too coarse, no word on warm-up."""
     tree = make_tree(launches=3, environs=("openmpi41-boost181",))
     clock = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
-    tree.amend("run.json", compiler=None, placement=None, warmup_discarded=None, clock=clock)
+    tree.amend_json("run.json", compiler=None, placement=None, warmup_discarded=None, clock=clock)
     bundle_data = read_tree(tree)
     report = build.build_report(bundle_data)
     texts = rows(report.sections[-1])

@@ -47,14 +47,16 @@ def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: 
     with open_browser(tmp_path / "profile") as session:
         session.open(f"{page.as_uri()}#{name}?at=1.2")
         panel = f"document.querySelector('[data-plot=\"{name}\"]')"
-        assert await_true(lambda: session.run(f"{panel}.classList.contains('live')"), 20)
-        output = session.run(f"{panel}.querySelector('output').textContent")
+        assert await_true(lambda: session.evaluate(f"{panel}.classList.contains('live')"), 20)
+        output = session.evaluate(f"{panel}.querySelector('output').textContent")
         assert re.match(r"Boost.MPI, 64.B: [\d.]+.MB/s \[", output)
-        assert session.run(f"{panel}.closest('details.part').open")
-        assert session.faults() == []
+        assert session.evaluate(f"{panel}.closest('details.part').open")
+        assert session.console_errors() == []
         session.open(f"{forged_page.as_uri()}#{name}?at=1.2")
-        assert await_true(lambda: session.run("1") and "inline script" in str(session.faults()), 20)
-        assert not session.run("document.querySelector('.panel.live')")
+        assert await_true(
+            lambda: session.evaluate("1") and "inline script" in str(session.console_errors()), 20
+        )
+        assert not session.evaluate("document.querySelector('.panel.live')")
 
 
 @needs_chromium
@@ -64,19 +66,19 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
     panel = "document.querySelector('[data-plot=\"netpipe-1-ratio-1\"]')"
     names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
     with open_browser(tmp_path / "profile") as session:
-        session.size(1280)
+        session.set_window(1280)
         session.open((revision / store.PAGE_FILE).as_uri())
-        assert await_true(lambda: bool(session.run(names)), 20)
-        assert not session.run(f"{panel}.classList.contains('wide')")
-        assert [name for name in session.run(names) if "↓" in name] == ["Serialized / MPI ↓"]
+        assert await_true(lambda: bool(session.evaluate(names)), 20)
+        assert not session.evaluate(f"{panel}.classList.contains('wide')")
+        assert [name for name in session.evaluate(names) if "↓" in name] == ["Serialized / MPI ↓"]
 
 
 @needs_chromium
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     with open_browser(tmp_path / "profile") as session:
-        session.size(1280)
+        session.set_window(1280)
         session.open((revision / store.PAGE_FILE).as_uri())
-        results: dict[str, Any] = session.run(CHECKS)
+        results: dict[str, Any] = session.evaluate(CHECKS)
     assert results.pop("faults") == []
     texts = {key: results.pop(key) for key in list(results) if isinstance(results[key], str)}
     for key in ("first", "second", "end", "down", "hover"):
@@ -157,8 +159,8 @@ def page(make_tree: Maker, tmp_path: Path) -> Path:
     environ = "openmpi41-boost181"
     tree = make_tree(launches=6, environs=(environ,))
     for folder in tree.path.glob(f"rounds/*/output/*/*/{environ}/*"):
-        tree.case(folder, environ, extras={"toolchain": HOSTILE})
-    tree.fail(6, environ, fail_reason=HOSTILE + "unbreakable" * 40)
+        tree.write_case(folder, environ, extras={"toolchain": HOSTILE})
+    tree.fail_launch(6, environ, fail_reason=HOSTILE + "unbreakable" * 40)
     return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE_FILE
 
 
@@ -171,10 +173,10 @@ def test_hostile_data_is_inert_nothing_is_fetched_and_nothing_is_cut_off(
     copy = tmp_path / "copy.html"
     copy.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", page.read_text()))
     with open_browser(tmp_path / "profile") as session:
-        session.size(width)
+        session.set_window(width)
         session.open(copy.as_uri())
-        facts = session.run(PROBE)
-        assert session.requests() == [copy.as_uri()]
+        facts = session.evaluate(PROBE)
+        assert session.requested_urls() == [copy.as_uri()]
     assert facts["title"] == "What does Boost.MPI cost over raw MPI on this machine?"
     assert facts["inner"] == width
     assert facts["live"] > 0
@@ -194,10 +196,10 @@ QUICK = ("reports/smoke/local/2026-11-27/r1/", "wan/virtual/history.html", "repo
 
 def check(running: Browser, page: Path) -> None:
     for width, is_dark in ((1280, False), (390, True)):
-        running.size(width, dark=is_dark)
+        running.set_window(width, dark=is_dark)
         running.open("about:blank")
         running.open(page.as_uri())
-        assert running.barriers() == [], (width, is_dark)
+        assert running.axe_violations() == [], (width, is_dark)
 
 
 @needs_axe
@@ -215,7 +217,9 @@ def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
 @needs_axe
 def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
     bundle = (
-        PairNightWriter(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0)
+        PairNightWriter(
+            tmp_path / "nights", nodes=8, added_s_by_node={3: 100e-6}, has_single_launches=True
+        ).night(0)
         / "bundle"
     )
     page = publish.publish(bundle, tmp_path / "reports") / store.PAGE_FILE
@@ -228,4 +232,4 @@ def test_axe_is_heard(running: Browser, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<!doctype html><html lang=en><title>x</title><main><h1>x</h1><img src=x>")
     running.open(page.as_uri())
-    assert [found.partition(":")[0] for found in running.barriers()] == ["image-alt"]
+    assert [found.partition(":")[0] for found in running.axe_violations()] == ["image-alt"]

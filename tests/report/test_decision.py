@@ -75,7 +75,7 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
 
 def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> None:
     tree = make_tree(launches=9, environs=(ENVIRON,))
-    tree.amend("run.json", disturbance={"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]})
+    tree.amend_json("run.json", disturbance={"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]})
     reason = why(tree)
     assert reason is not None
     assert reason.startswith(

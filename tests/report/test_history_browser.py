@@ -46,21 +46,21 @@ def file(year: HistoryPage, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(running: Browser, file: Path) -> Iterator[Browser]:
     """The page, opened anew; afterwards it must have made no fault and no request."""
-    running.size(1280)
+    running.set_window(1280)
     running.open("about:blank")
     running.open(file.as_uri())
     yield running
-    assert running.faults() == []
-    assert {url.partition("#")[0] for url in running.requests()} == {file.as_uri()}
+    assert running.console_errors() == []
+    assert {url.partition("#")[0] for url in running.requested_urls()} == {file.as_uri()}
 
 
 def settle(page: Browser) -> None:
-    page.run("new Promise(done => setTimeout(done, 50))")
+    page.evaluate("new Promise(done => setTimeout(done, 50))")
 
 
 def choose(page: Browser, name: str, value: str, event: str = "input") -> None:
     """Give a field of the form a value, as a reader does."""
-    page.run(
+    page.evaluate(
         f"(() => {{ const one = document.querySelector('[name={name}]'); one.value = {value!r};"
         f" one.dispatchEvent(new Event('{event}', {{bubbles: true}})); }})()"
     )
@@ -69,28 +69,28 @@ def choose(page: Browser, name: str, value: str, event: str = "input") -> None:
 def search(page: Browser, text: str) -> list[str]:
     """The first cell of each row that is left after typing `text`."""
     choose(page, "text", text)
-    cells: list[str] = page.run(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
+    cells: list[str] = page.evaluate(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
     return cells
 
 
 def click(page: Browser, words: str, place: str = "tools") -> None:
     """Click the button of the open series that begins with `words`."""
     buttons = f"[...{OPEN}.querySelectorAll('.{place} button')]"
-    page.run(f"{buttons}.find(one => one.textContent.startsWith({words!r})).click()")
+    page.evaluate(f"{buttons}.find(one => one.textContent.startsWith({words!r})).click()")
 
 
 def opened(page: Browser, text: str = "") -> str:
     """Open the first row with `text`; its key."""
-    page.run(f"{SHOWN}.find(r => r.textContent.includes({text!r})).click()")
+    page.evaluate(f"{SHOWN}.find(r => r.textContent.includes({text!r})).click()")
     settle(page)
-    key: str = page.run("location.hash.slice('#series='.length)")
-    assert page.run(f"{OPEN}.id") == f"series={key}"
+    key: str = page.evaluate("location.hash.slice('#series='.length)")
+    assert page.evaluate(f"{OPEN}.id") == f"series={key}"
     return key
 
 
 def test_the_first_view_has_all_rows_and_no_series_open(page: Browser) -> None:
-    assert page.run(f"{SHOWN}.length") == 500
-    assert page.run(OPEN) is None
+    assert page.evaluate(f"{SHOWN}.length") == 500
+    assert page.evaluate(OPEN) is None
 
 
 def test_search_and_filter_leave_what_matches(page: Browser) -> None:
@@ -98,44 +98,47 @@ def test_search_and_filter_leave_what_matches(page: Browser) -> None:
     assert cells
     assert {cell.partition(", ")[0] for cell in cells} == {"boost-serialized"}
     assert {cell.split(", ")[1] for cell in cells} == {"4\u00a0KiB"}
-    assert page.run("document.getElementById('found').textContent") == f"{len(cells)} of 500 series"
+    assert (
+        page.evaluate("document.getElementById('found').textContent")
+        == f"{len(cells)} of 500 series"
+    )
     assert search(page, "nothing such") == []
     assert len(search(page, "")) == 500
-    page.run("document.querySelector('[value=unchanged]').click()")
-    verdicts = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.verdict))]")
+    page.evaluate("document.querySelector('[value=unchanged]').click()")
+    verdicts = page.evaluate(f"[...new Set({SHOWN}.map(r => r.dataset.verdict))]")
     assert verdicts == ["regressed", "drifting", "improved"]
-    page.run("document.querySelector('[value=unchanged]').click()")
+    page.evaluate("document.querySelector('[value=unchanged]').click()")
     choose(page, "environ", "mpich40-boost181")
-    environs = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.environ))]")
+    environs = page.evaluate(f"[...new Set({SHOWN}.map(r => r.dataset.environ))]")
     assert environs == ["mpich40-boost181"]
 
 
 def test_order_by_the_size_of_the_change(page: Browser) -> None:
     choose(page, "order", "ratio", "change")
-    sizes = [float(text) for text in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
+    sizes = [float(text) for text in page.evaluate(f"{SHOWN}.map(r => r.dataset.ratio)")]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_a_link_to_a_series_of_a_superseded_revision_says_so(page: Browser) -> None:
     """A report keeps its links, and its correction may lack what it measured."""
-    page.run("location.hash = 'series=000000000000'")
+    page.evaluate("location.hash = 'series=000000000000'")
     settle(page)
     absent = "document.getElementById('absent')"
-    message = page.run(f"{absent}.hidden || {absent}.innerText")
+    message = page.evaluate(f"{absent}.hidden || {absent}.innerText")
     assert message.startswith("This series has no nights here")
     assert "superseded by a later revision" in message
-    page.run("location.hash = 'series'")
+    page.evaluate("location.hash = 'series'")
     settle(page)
-    assert page.run(f"{absent}.hidden")
+    assert page.evaluate(f"{absent}.hidden")
 
 
 def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
     page: Browser, year: HistoryPage
 ) -> None:
     key = opened(page, "improved")
-    page.run("document.querySelector('.nights-of.open details:last-of-type summary').click()")
+    page.evaluate("document.querySelector('.nights-of.open details:last-of-type summary').click()")
     settle(page)
-    table = page.run(
+    table = page.evaluate(
         "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
     )
@@ -153,7 +156,7 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
 
 def drawn(page: Browser, name: str) -> int:
     """How many marks of a class the chart has: a path holds many."""
-    count: int = page.run(
+    count: int = page.evaluate(
         f"[...document.querySelectorAll('.nights-of.open .stage:not([hidden]) .marks {name}')]"
         ".reduce((n, e) => n + (e.getAttribute('d') ?? 'M').split('M').length - 1, 0)"
     )
@@ -181,8 +184,8 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
     opened(page, "drifting")
     assert drawn(page, ".line") == 1
     assert drawn(page, ".level") == 0
-    spike_key = page.run("data.series.find(one => one.spikes.length).key")
-    page.run(f"location.hash = 'series={spike_key}'")
+    spike_key = page.evaluate("data.series.find(one => one.spikes.length).key")
+    page.evaluate(f"location.hash = 'series={spike_key}'")
     settle(page)
     is_inside = (
         "(() => { const one = document.querySelector('.nights-of.open .stage:not([hidden])"
@@ -190,68 +193,72 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
         "'.nights-of.open .stage:not([hidden]) .frame').getBoundingClientRect();"
         " return one.top >= all.top && one.bottom <= all.bottom; })()"
     )
-    assert not page.run(is_inside)
+    assert not page.evaluate(is_inside)
     click(page, "All values")
-    assert page.run(is_inside)
+    assert page.evaluate(is_inside)
 
 
 def test_keys_walk_through_nights_and_series(page: Browser) -> None:
-    key = page.run(f"{SHOWN}[0].dataset.key")
-    page.run(f"{SHOWN}[0].querySelector('a').focus()")
-    page.run("document.activeElement.click()")
+    key = page.evaluate(f"{SHOWN}[0].dataset.key")
+    page.evaluate(f"{SHOWN}[0].querySelector('a').focus()")
+    page.evaluate("document.activeElement.click()")
     settle(page)
-    assert page.run("document.activeElement.tagName") == "H2"
-    page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
+    assert page.evaluate("document.activeElement.tagName") == "H2"
+    page.evaluate("document.querySelector('.nights-of.open .stage > .figure').focus()")
     readout = "document.querySelector('.nights-of.open output').textContent"
     page.press("ArrowRight")
-    assert page.run(readout).startswith("Night 365, 2026-12-31: ")
+    assert page.evaluate(readout).startswith("Night 365, 2026-12-31: ")
     page.press("ArrowLeft")
-    assert page.run(readout).startswith("Night 364, 2026-12-30: ")
+    assert page.evaluate(readout).startswith("Night 364, 2026-12-30: ")
     page.press("Home")
-    assert page.run(readout).startswith("Night 1, 2026-01-01: ")
-    link = page.run("document.querySelector('.nights-of.open output a').getAttribute('href')")
+    assert page.evaluate(readout).startswith("Night 1, 2026-01-01: ")
+    link = page.evaluate("document.querySelector('.nights-of.open output a').getAttribute('href')")
     assert link == "2026-01-01/r1/report.html"
     click(page, "Next", "bar")
     settle(page)
-    assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != key
+    assert (
+        page.evaluate("location.hash")
+        == f"#series={page.evaluate(f'{SHOWN}[1].dataset.key')}"
+        != key
+    )
     page.press("Escape")
     settle(page)
-    assert page.run(OPEN) is None
+    assert page.evaluate(OPEN) is None
 
 
 def test_escape_lets_go_of_a_night_and_then_closes_the_series(page: Browser) -> None:
     opened(page, "regressed")
-    page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
+    page.evaluate("document.querySelector('.nights-of.open .stage > .figure').focus()")
     page.press("Home")
     readout = "document.querySelector('.nights-of.open output')?.textContent"
-    assert page.run(readout).startswith("Night ")
+    assert page.evaluate(readout).startswith("Night ")
     for text in ("", None):
         page.press("Escape")
         settle(page)
-        assert page.run(readout) == text
+        assert page.evaluate(readout) == text
 
 
 def test_a_change_of_one_figure_makes_no_other(page: Browser) -> None:
     opened(page, "regressed")
     click(page, "Reset")
-    assert page.run("live.size") == 1
+    assert page.evaluate("live.size") == 1
 
 
 def test_a_link_restores_the_series(page: Browser, file: Path) -> None:
     key = opened(page, "boost-datatype")
     page.open("about:blank")
     page.open(f"{file.as_uri()}#series={key}")
-    title = page.run("document.querySelector('.nights-of.open h2').textContent")
+    title = page.evaluate("document.querySelector('.nights-of.open h2').textContent")
     assert title.startswith("boost-datatype")
 
 
 @pytest.mark.parametrize("width", [1920, 1280, 400, 320])
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_off(page: Browser, width: int, dark: bool) -> None:
-    page.size(width, dark=dark)
+    page.set_window(width, dark=dark)
     opened(page, "drifting")
-    assert page.run("document.documentElement.scrollWidth") <= width
-    wide = page.run(
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = page.evaluate(
         "[...document.querySelectorAll('.nights-of.open *, .answers *, form *')].filter("
         f"e => e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName)"
     )
@@ -259,27 +266,27 @@ def test_nothing_is_cut_off(page: Browser, width: int, dark: bool) -> None:
 
 
 def test_without_a_script_the_verdicts_are_all_there(running: Browser, file: Path) -> None:
-    running.ask("Emulation.setScriptExecutionDisabled", value=True)
+    running.send_command("Emulation.setScriptExecutionDisabled", value=True)
     try:
         running.open(file.as_uri())
-        root = running.ask("DOM.getDocument", depth=0)["root"]["nodeId"]
+        root = running.send_command("DOM.getDocument", depth=0)["root"]["nodeId"]
         rows, forms = (
-            running.ask("DOM.querySelectorAll", nodeId=root, selector=selector)["nodeIds"]
+            running.send_command("DOM.querySelectorAll", nodeId=root, selector=selector)["nodeIds"]
             for selector in ("#rows tbody tr", "form[hidden]")
         )
     finally:
-        running.ask("Emulation.setScriptExecutionDisabled", value=False)
+        running.send_command("Emulation.setScriptExecutionDisabled", value=False)
     assert (len(rows), len(forms)) == (500, 1)
 
 
 def test_it_prints(page: Browser) -> None:
-    page.ask("Emulation.setEmulatedMedia", media="print")
-    styles: Any = page.run(
+    page.send_command("Emulation.setEmulatedMedia", media="print")
+    styles: Any = page.evaluate(
         "['form', '#rows thead'].map(one => getComputedStyle(document.querySelector(one)).display)"
     )
-    page.ask("Emulation.setEmulatedMedia", media="")
+    page.send_command("Emulation.setEmulatedMedia", media="")
     assert styles == ["none", "table-header-group"]
-    assert 5 < page.sheets((8.27, 11.69)) < 60
+    assert 5 < page.count_sheets((8.27, 11.69)) < 60
 
 
 def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
@@ -308,23 +315,23 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),
         ("improved", "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"),
     ):
-        row = running.run(
+        row = running.evaluate(
             f"{SHOWN}.find(r => r.dataset.verdict === '{verdict}').cells[5].innerText"
         )
         assert row.endswith(cause)
         opened(running, verdict)
-        story = running.run("document.querySelector('.nights-of.open > p').textContent")
+        story = running.evaluate("document.querySelector('.nights-of.open > p').textContent")
         assert f"What changed there: {cause}." in story
-    assert running.faults() == []
+    assert running.console_errors() == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_what_is_read_out_covers_no_words_of_an_event_and_these_are_inside(
     page: Browser, width: int
 ) -> None:
-    page.size(width)
+    page.set_window(width)
     opened(page, "regressed")
-    page.run(
+    page.evaluate(
         "(() => { const open = document.querySelector('.nights-of.open'), svg ="
         " open.querySelector('.stage:not([hidden]) svg'); svg.focus(); window.words ="
         " [...svg.querySelectorAll('.events text')].map(one => one.getBoundingClientRect());"
@@ -332,18 +339,18 @@ def test_what_is_read_out_covers_no_words_of_an_event_and_these_are_inside(
         " window.area = svg.querySelector('clipPath rect').getBBox();"
         " window.corner = svg.getBoundingClientRect(); })()"
     )
-    assert page.run("words.length") >= 2, "a change point and what a person says"
+    assert page.evaluate("words.length") >= 2, "a change point and what a person says"
     is_inside = (
         "corner.left + area.x - 1 <= one.left && one.right <= corner.left + area.x + area.width"
     )
-    assert page.run(f"words.every(one => {is_inside} + 1)")
-    assert not page.run(
+    assert page.evaluate(f"words.every(one => {is_inside} + 1)")
+    assert not page.evaluate(
         "words.some((a, i) => words.slice(i + 1).some(b => a.left < b.right && b.left < a.right"
         " && a.top < b.bottom && b.top < a.bottom))"
     )
     page.press("Home")
     for _ in range(60):
-        assert not page.run(
+        assert not page.evaluate(
             "(() => { const box = tip.getBoundingClientRect(); return words.some(one =>"
             " one.left < box.right && box.left < one.right"
             " && one.top < box.bottom && box.top < one.bottom); })()"

@@ -31,11 +31,11 @@ def words(bundle_data: BundleData) -> list[str]:
 
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
-    tree.amend("run.json", disturbance={})
+    tree.amend_json("run.json", disturbance={})
     (answer,) = launches.completion_answers(read_tree(tree))
     assert plain_text(answer.text) == "Yes, all 6 completed; none was disturbed."
     assert answer.status_colour == "good"
-    tree.fail(6, ENVIRON, fail_reason="killed")
+    tree.fail_launch(6, ENVIRON, fail_reason="killed")
     bundle_data = read_tree(tree)
     sentences = ["No: 5 of 6 completed; none was disturbed.", "Failed: 1 attempt at a launch."]
     assert words(bundle_data) == sentences
@@ -44,8 +44,8 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
-    tree.amend("run.json", disturbance={})
-    file = tree.folder(6, ENVIRON) / "run.json"
+    tree.amend_json("run.json", disturbance={})
+    file = tree.launch_folder(6, ENVIRON) / "run.json"
     run = json.loads(file.read_text())
     file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
     bundle_data = read_tree(tree)
@@ -82,7 +82,7 @@ def test_mismatches_of_the_same_words_are_one_with_the_node_that_all_have(
 
 def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> None:
     """That launch ran on two hosts, the second of which differs from the first by `facts`."""
-    file = tree.folder(number, ENVIRON) / "run.json"
+    file = tree.launch_folder(number, ENVIRON) / "run.json"
     run = json.loads(file.read_text())
     placement = [{"rank": rank, "host": host, "cpus": [0]} for rank, host in enumerate(hosts)]
     disturbance = {"clock_rate": [1.0, 1.0], "clock_rate_error": [0.0, 1e-5], **facts}
@@ -137,7 +137,7 @@ def texts(part: ReportSection) -> Iterator[str]:
 
 def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
-    stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
+    stage = tree.fail_launch(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
     lines = list(texts(launches.build_section(read_tree(tree))))
     sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
@@ -164,7 +164,7 @@ def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Ma
 def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
     extras = {"emulated": {"nodes": "namespaces of one machine"}}
     tree = make_tree(launches=5, environs=(ENVIRON,), extras=extras)
-    tree.fail(2, ENVIRON, fail_reason="killed")
+    tree.fail_launch(2, ENVIRON, fail_reason="killed")
     lines = texts(launches.build_section(read_tree(tree)))
     rows = [line for line in lines if ENVIRON in line and " | " in line]
     causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]

@@ -197,13 +197,13 @@ def test_a_heading_sorts_the_rows_and_numbers_inside_their_metric(
     with open_browser(tmp_path / "profile") as session:
         session.open(page.as_uri())
         press = "document.querySelectorAll('.sortable th button')[{}].click()"
-        session.run(press.format(1))
-        sites = session.run(column.format(1, ".textContent.trim()"))
+        session.evaluate(press.format(1))
+        sites = session.evaluate(column.format(1, ".textContent.trim()"))
         assert sites == sorted(sites) and len(set(sites)) == 3
-        session.run(press.format(5))
-        metrics = session.run(column.format(0, ".textContent.trim()"))
+        session.evaluate(press.format(5))
+        metrics = session.evaluate(column.format(0, ".textContent.trim()"))
         assert metrics == sorted(metrics)
-        values = list(map(float, session.run(column.format(5, ".dataset.value"))))
+        values = list(map(float, session.evaluate(column.format(5, ".dataset.value"))))
         ends = metrics.count(metrics[0])
         assert values[:ends] == sorted(values[:ends]) and values[ends:] == sorted(values[ends:])
-        assert session.faults() == []
+        assert session.console_errors() == []

@@ -58,7 +58,12 @@ def answers(night_report: Report) -> list[str]:
 @pytest.fixture(scope="module")
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("sick")
-    return report(folder, slow={3: 100e-6}, alone=True, facts={"nodes_not_measured": [GONE]})
+    return report(
+        folder,
+        added_s_by_node={3: 100e-6},
+        has_single_launches=True,
+        facts={"nodes_not_measured": [GONE]},
+    )
 
 
 def folded_tables(night_report: Report) -> list[Table]:
@@ -96,7 +101,9 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
-    night_report = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
+    night_report = report(
+        tmp_path / "reports", added_s_by_node={3: 100e-6}, has_single_launches=True
+    )
     night_rows = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
     names_by_key = {series.key: series.identity for series in split_series(night_rows)}
     for row in evidence_table(night_report).rows:
@@ -138,9 +145,11 @@ def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> Non
 
 
 def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
-    texts = answers(report(tmp_path / "one", nodes=8, each=6))
+    texts = answers(report(tmp_path / "one", nodes=8, rounds_a_night=6))
     assert len(texts) == 1 and texts[0].startswith("No node stands out of 8; latency +")
-    dead_texts = answers(report(tmp_path / "two", nodes=8, each=6, failed=frozenset({5})))
+    dead_texts = answers(
+        report(tmp_path / "two", nodes=8, rounds_a_night=6, failed_nodes=frozenset({5}))
+    )
     assert any(
         text.startswith(f"{pseudonym(5)} never works: 12 of 12 launches on it")
         for text in dead_texts
@@ -149,7 +158,7 @@ def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
 
 
 def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path) -> None:
-    switch_report = report(tmp_path, nodes=8, each=4, switches=2)
+    switch_report = report(tmp_path, nodes=8, rounds_a_night=4, switches=2)
     latency = next(figure for figure in part(switch_report).figures if figure.name == "nodes-1")
     assert values(latency)["names"] == [pseudonym(n) for n in (0, 2, 4, 6, 1, 3, 5, 7)]
     tables = folded_tables(switch_report)
@@ -172,9 +181,9 @@ def test_every_value_of_emulated_nodes_says_so(
 ) -> None:
     night_report = report(
         tmp_path,
-        slow=slow_nodes,
-        failed=frozenset({5}),
-        alone=True,
+        added_s_by_node=slow_nodes,
+        failed_nodes=frozenset({5}),
+        has_single_launches=True,
         switches=4,
         facts={"nodes_not_measured": [GONE]},
         emulated=NODE_EMULATION,
@@ -193,8 +202,8 @@ def test_every_value_of_emulated_nodes_says_so(
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
-    PairNightWriter(tmp_path, slow={3: 100e-6}, emulated=NODE_EMULATION).night(0)
-    night_report = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
+    PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}, emulated=NODE_EMULATION).night(0)
+    night_report = report(tmp_path, nights=2, first=1, added_s_by_node={3: 100e-6})
     rows = find_unlabelled_rows(
         renderers.render_html(night_report), renderers.render_markdown(night_report)
     )
@@ -216,25 +225,25 @@ def test_a_reader_walks_the_map_by_keys_and_by_pointer(sick: Report, tmp_path: P
     page = tmp_path / "report.html"
     page.write_text(renderers.render_html(sick))
     with open_browser(tmp_path / "profile") as session:
-        session.size(1200)
+        session.set_window(1200)
         session.open(page.as_uri())
-        session.run("document.querySelectorAll('details').forEach(it => { it.open = true; })")
-        session.run("document.querySelector('[data-heat] svg[tabindex]').focus()")
+        session.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+        session.evaluate("document.querySelector('[data-heat] svg[tabindex]').focus()")
         session.press("ArrowDown")
         readout = "document.querySelector('[data-heat] output').textContent"
-        first = session.run(readout)
+        first = session.evaluate(readout)
         session.press("ArrowDown")
-        assert "µs" in first and "than usual" in first and session.run(readout) != first
+        assert "µs" in first and "than usual" in first and session.evaluate(readout) != first
         session.press("Escape")
-        assert session.run(readout) == ""
-        session.run(
+        assert session.evaluate(readout) == ""
+        session.evaluate(
             "{ const panel = document.querySelector('[data-heat]');"
             "const [row, column] = JSON.parse(panel.querySelector('script').textContent).cells[0];"
             "panel.querySelector(`rect[data-at='${row} ${column}']`).dispatchEvent("
             "new PointerEvent('pointermove', {bubbles: true})); }"
         )
-        assert session.run(readout) == first
-        assert session.faults() == [] and len(session.requests()) == 1
+        assert session.evaluate(readout) == first
+        assert session.console_errors() == [] and len(session.requested_urls()) == 1
 
 
 def measure(place: str, sample: NodeLaunches) -> NodeMeasure:

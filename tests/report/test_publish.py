@@ -53,7 +53,7 @@ def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
 ) -> None:
     first = publish.publish(bundle.build(tree.path), tmp_path)
     page_bytes = (first / "report.html").read_bytes()
-    tree.fail(6, ENVIRON, fail_reason="sanity error")
+    tree.fail_launch(6, ENVIRON, fail_reason="sanity error")
     second = publish.publish(bundle.build(tree.path), tmp_path)
     assert (first.name, second.name, second.parent) == ("r1", "r2", first.parent)
     assert (first / "report.html").read_bytes() == page_bytes

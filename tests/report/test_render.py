@@ -44,9 +44,9 @@ def hostile(make_tree: Maker) -> Any:
     """A report in which everything that data can name has a hostile name."""
     skipped_cases = [{"case": f"Ring/@local:smp+{HOSTILE}", "reason": HOSTILE}]
     tree = make_tree(launches=6, environs=(ENVIRON,), skipped=skipped_cases)
-    tree.fail(6, ENVIRON, fail_reason=HOSTILE)
+    tree.fail_launch(6, ENVIRON, fail_reason=HOSTILE)
     for folder in sorted(tree.path.glob(f"rounds/*/output/*/*/{ENVIRON}/*")):
-        tree.case(folder, ENVIRON, extras={"toolchain": HOSTILE})
+        tree.write_case(folder, ENVIRON, extras={"toolchain": HOSTILE})
         run = folder / "run.json"
         escaped_name = HOSTILE.replace('"', '\\"')
         run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
@@ -135,7 +135,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     make_tree: Maker, expected: int, is_missing: bool
 ) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
-    tree.fail(3, ENVIRON, fail_reason="killed")
+    tree.fail_launch(3, ENVIRON, fail_reason="killed")
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = expected
     (tree.path / "state.json").write_text(json.dumps(state))

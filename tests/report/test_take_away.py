@@ -142,14 +142,14 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
 ) -> None:
     with open_browser(tmp_path / "profile") as page:
         page.open((revision / store.PAGE_FILE).as_uri())
-        page.run("document.querySelector('.unfold').click()")
-        panels = page.run(
+        page.evaluate("document.querySelector('.unfold').click()")
+        panels = page.evaluate(
             "[...document.querySelectorAll('[data-plot]')].map(panel => { alive(panel);"
             " const all = panel.querySelector('details'); all.open = true;"
             " return panel.getAttribute('aria-label'); })"
         )
         assert panels and all(panels)
-        tables = page.run(
+        tables = page.evaluate(
             "new Promise(done => setTimeout(done, 100)).then(() => [...document.querySelectorAll("
             "'[data-plot] details')].map(one => [...one.querySelectorAll('tr')]"
             ".map(row => [...row.cells].map(cell => cell.textContent))))"
@@ -158,7 +158,7 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
         first_rows = [rows[1] for rows in tables if rows[0][0] == "Message size (bytes)"]
         assert all(row[0].endswith("B") for row in first_rows)
         assert any("MB/s [" in row[1] for row in first_rows)
-        assert page.faults() == []
+        assert page.console_errors() == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
@@ -170,9 +170,9 @@ def test_a_front_page_is_printed_on_two_sheets_with_all_its_words_and_what_is_op
     with open_browser(tmp_path / "profile") as page:
         for sample in samples:
             page.open(sample.as_uri())
-            assert max(page.sheets(LETTER), page.sheets(A4)) <= 2, sample
-            page.ask("Emulation.setEmulatedMedia", media="print")
-            assert page.run(CUT) == [], sample
-            page.ask("Emulation.setEmulatedMedia", media="")
-        page.run("document.querySelector('.unfold').click()")
-        assert page.sheets(A4) > 4
+            assert max(page.count_sheets(LETTER), page.count_sheets(A4)) <= 2, sample
+            page.send_command("Emulation.setEmulatedMedia", media="print")
+            assert page.evaluate(CUT) == [], sample
+            page.send_command("Emulation.setEmulatedMedia", media="")
+        page.evaluate("document.querySelector('.unfold').click()")
+        assert page.count_sheets(A4) > 4

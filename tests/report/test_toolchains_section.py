@@ -71,12 +71,12 @@ def refusals(part: ReportSection) -> str:
 def move(tree: Any, environ: str, by: int) -> None:
     """Launches of `environ` move `by` rounds on: a block after the other."""
     for number in range(10, 0, -1):
-        old = tree.folder(number, environ).parent
+        old = tree.launch_folder(number, environ).parent
         new = tree.path / "rounds" / f"{number + by:03d}" / "output" / "local" / "smp" / environ
         new.parent.mkdir(parents=True, exist_ok=True)
         old.rename(new)
-        tree.report(number + by, [tree.entry(number, environ, "pass")])
-        tree.report(number, [tree.entry(number, OPENMPI, "pass")])
+        tree.write_report(number + by, [tree.report_entry(number, environ, "pass")])
+        tree.write_report(number, [tree.report_entry(number, OPENMPI, "pass")])
 
 
 def test_the_faster_toolchain_is_named(tree: Any) -> None:
@@ -107,7 +107,7 @@ def test_the_base_is_named_and_its_value_stands_beside_the_ratio(tree: Any) -> N
 
 def test_only_rounds_that_launched_both_count(tree: Any) -> None:
     for number in (2, 5, 6):
-        tree.fail(number, MPICH, fail_phase="sanity")
+        tree.fail_launch(number, MPICH, fail_phase="sanity")
     part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("7 of 10, ")
     assert {verdict.interval.n for verdict in verdicts.values()} == {7}
@@ -116,7 +116,7 @@ def test_only_rounds_that_launched_both_count(tree: Any) -> None:
 def test_rounds_in_twos_give_one_ratio_and_none_if_one_of_them_is_lost(tree: Any) -> None:
     file = tree.path / "campaign.toml"
     file.write_text(f"sequential = true\nabba_seed = 7\n{file.read_text()}")
-    tree.fail(3, MPICH, fail_phase="sanity")
+    tree.fail_launch(3, MPICH, fail_phase="sanity")
     part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("9 of 10, ")
     assert {verdict.interval.n for verdict in verdicts.values()} == {4}
@@ -136,7 +136,7 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
 def test_two_campaigns_put_into_one_tree_are_refused(tree: Any) -> None:
     """Rounds of the same numbers, a day later."""
     for number in range(1, 11):
-        file = tree.folder(number, MPICH) / "run.json"
+        file = tree.launch_folder(number, MPICH) / "run.json"
         run = json.loads(file.read_text())
         file.write_text(json.dumps({**run, "start_time": f"2026-11-22T07:{number:02d}:00Z"}))
     part, verdicts = judged(tree)
@@ -165,7 +165,7 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
 def test_what_depends_on_the_difference_is_compared(
     tree: Any, change: dict[str, Any], quantities: set[str]
 ) -> None:
-    tree.amend(f"{MPICH}/*/run.json", **change)
+    tree.amend_json(f"{MPICH}/*/run.json", **change)
     _, verdicts = judged(tree)
     comparisons = [claim for claim in verdicts if isinstance(claim, ToolchainComparison)]
     assert {comparison.quantity for comparison in comparisons} == quantities
@@ -174,8 +174,8 @@ def test_what_depends_on_the_difference_is_compared(
 def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker) -> None:
     """Of MPI x Boost: each with its neighbours, none across."""
     tree = make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD))
-    tree.amend(f"{MPICH}/*/run.json", mpi={"library": "MPICH 4.0.2"})
-    tree.amend(f"{THIRD}/*/run.json", mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
+    tree.amend_json(f"{MPICH}/*/run.json", mpi={"library": "MPICH 4.0.2"})
+    tree.amend_json(f"{THIRD}/*/run.json", mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
     _, verdicts = judged(tree)
     assert pairs(verdicts) == {(MPICH, OPENMPI), (MPICH, THIRD)}
 
@@ -201,7 +201,7 @@ def test_emulated_values_say_so_in_every_row(make_tree: Maker) -> None:
 
 
 def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
-    tree.amend("case.json", extras={"toolchain": "My MPI"})
+    tree.amend_json("case.json", extras={"toolchain": "My MPI"})
     part, _ = judged(tree)
     (answer,) = part.panel_answers
     title = f"My MPI ({MPICH}) against My MPI ({OPENMPI}): "

@@ -39,17 +39,17 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
-    failed_case = MeasuredCase("Barrier@b", {"mpi": 10}, row={"status": "failed"})
+    failed_case = MeasuredCase("Barrier@b", {"mpi": 10}, row_changes={"status": "failed"})
     panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10}), failed_case)
     assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
     cases = [
-        MeasuredCase("Barrier@a", {"mpi": 10}, row=WAN),
+        MeasuredCase("Barrier@a", {"mpi": 10}, row_changes=WAN),
         MeasuredCase("Barrier@b", {"mpi": 10}),
     ]
-    simulated_case = MeasuredCase("Barrier@c", {"mpi": 10}, row={"simulated": True})
+    simulated_case = MeasuredCase("Barrier@c", {"mpi": 10}, row_changes={"simulated": True})
     panels = panels_of(*cases, simulated_case)
     assert [panel.title for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
@@ -60,8 +60,10 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
 
 def test_panels_of_one_name_are_named_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
-    tree_case = MeasuredCase("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
-    ib_case = MeasuredCase("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
+    tree_case = MeasuredCase(
+        "Barrier@b", {"mpi": 10}, row_changes={"parameters": setting_rows(parameters)}
+    )
+    ib_case = MeasuredCase("Barrier@c", {"mpi": 10}, row_changes={"partition": "ib"})
     panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10}), tree_case, ib_case)
     assert {panel.key[0]: panel.distinguishing_clauses for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
@@ -100,7 +102,9 @@ def test_a_ratio_of_two_metrics_is_refused() -> None:
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
-    case = MeasuredCase("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
+    case = MeasuredCase(
+        "Barrier@b", {"mpi": 10}, launches=3, row_changes={"environ": "b", "ranks": 4}
+    )
     table = table_of(MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}), case)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
@@ -113,7 +117,7 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 
 def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
     emulation = setting_rows({"nodes": 2})
-    table = table_of(MeasuredCase("Barrier@a", {"mpi": 10}, row={"emulation": emulation}))
+    table = table_of(MeasuredCase("Barrier@a", {"mpi": 10}, row_changes={"emulation": emulation}))
     (quantity,) = table.rows[0][1].quantities
     assert (quantity.label, quantity.better_direction) == ("EMULATED NODES", "lower")
 

@@ -1,4 +1,4 @@
-"""A subject of the report's audit that keeps every rule, and what breaks it."""
+"""An audited report that keeps every rule (`SOUND_SUBJECT`), and parts to change in it."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ CONFIDENCE = ConfidenceLevel(STATISTICS.confidence_level)
 
 
 def time_cell(value: float, **more: Any) -> Cell:
-    """A time in µs."""
+    """A cell with a time in µs."""
     return Cell(Quantity(value=value, unit=Unit.US, **more))
 
 
 def measured_cell(**changes: Any) -> Cell:
-    """What the launches of the series measured."""
+    """A cell with the median of the series' launches and its interval, with `changes`."""
     interval = median_interval([median * 1e6 for median in LAUNCH_MEDIANS_S], CONFIDENCE)
     return Cell(replace(Quantity.from_interval(interval, Unit.US, series_key=KEY), **changes))
 
 
 def ratio_cell(base: str = "", **changes: Any) -> Cell:
-    """The ratio of the first claim."""
+    """A cell with the ratio of the first claim."""
     quantity = Quantity.from_claim(judged_claims()[Claim(1)].interval, base)
     return Cell(replace(quantity, **changes))
 
 
 def sound_table(*cells: Cell, **changes: Any) -> Table:
-    """A row of these cells, by default a sound one."""
+    """A table with one row of these cells, by default of one that keeps the rules."""
     row = cells or (
         measured_cell(),
         time_cell(1.0),
@@ -92,7 +92,7 @@ AUDIT_FACTS = AuditFacts(
     ratios=(AuditedRatio("ring over tree", TIME_SUMMARY, PairingScope.LAUNCH, MEDIAN),),
     latencies=(AuditedLatency("time", {"phase": "measure"}),),
     clock="rank 0 reads its own clock",
-    synchronisation="a barrier before each sample",
+    synchronisation="a barrier before samples_per_launch sample",
     over_ranks="the slowest rank",
     cache="warm",
     build_columns=("mpi_library", "compiler"),
@@ -102,7 +102,7 @@ CLOCK_COLUMNS = {"clock_resolution_s": 1e-9, "clock_overhead_s": 1e-9}
 
 @dataclass(frozen=True)
 class Claim:
-    """Of a study that nobody knows."""
+    """A claim of an invented study."""
 
     size: int
     family: Family = Family.PRIMARY
@@ -110,7 +110,7 @@ class Claim:
 
 
 def judged_claims(**changes: Any) -> dict[Any, ClaimVerdict]:
-    """Two claims, the first with `changes` that no honest judge would make."""
+    """Verdicts on two claims; those on the first with `changes`, to break a rule."""
     verdicts = judge(
         {Claim(1): CLAIM_RATIOS, Claim(2): [1 / ratio for ratio in CLAIM_RATIOS]}, STATISTICS
     )
@@ -121,11 +121,11 @@ def make_figure(view: View, is_published: bool = False, name: str = "one") -> Fi
     return Figure(name, f"Figure {name}", Plot(name, "", (view,), is_published))
 
 
-def line_chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) -> View:
-    """A line with a band; "" what nobody says."""
+def line_chart(low: float | None = 0.9, line_meaning: str = "sizes", unit: str = Unit.US) -> View:
+    """A chart of one line with a band from `low`, without one for None."""
     ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
     points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
-    curve = Curve("arm", ("#000000", "#ffffff"), points, line_meaning=between)
+    curve = Curve("arm", ("#000000", "#ffffff"), points, line_meaning=line_meaning)
     x, y = Axis("Message size", Unit.BYTES, 1, 2, True), Axis("Time", unit, 0, 3, False)
     return View("Time", x, y, (curve,))
 
@@ -170,8 +170,8 @@ def launch_frame(count: int = 9, **columns: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides=kinds)
 
 
-def sample_frame(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
-    names = [name for name in of["launch"] for _ in range(each)]
+def sample_frame(frame: pl.DataFrame, samples_per_launch: int = 20) -> pl.LazyFrame:
+    names = [name for name in frame["launch"] for _ in range(samples_per_launch)]
     return pl.LazyFrame({"launch": names}).with_columns(phase=pl.lit("measure"), value=pl.lit(1.0))
 
 
@@ -184,7 +184,7 @@ def point_frame(*changes: dict[str, Any]) -> pl.DataFrame:
 
 
 def study_named(study: str, words: str) -> Study:
-    """A study that nobody loads."""
+    """An invented study of this name, with the title `words`."""
 
     class Thing(Study):
         name = study

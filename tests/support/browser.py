@@ -42,30 +42,32 @@ _TIMEOUT_S = 60
 class Browser:
     """One page.  `events` has every event of the protocol since it was opened, oldest first."""
 
-    def __init__(self, to: int, back: int) -> None:
-        self._to, self._back = to, back
-        self._read = b""
+    def __init__(self, command_fd: int, answer_fd: int) -> None:
+        self._command_fd, self._answer_fd = command_fd, answer_fd
+        self._buffer = b""
         self._count = 0
         self.events: list[dict[str, Any]] = []
-        target = self._ask("Target.createTarget", {"url": "about:blank"})["targetId"]
-        answer = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True})
+        target = self._send("Target.createTarget", {"url": "about:blank"})["targetId"]
+        answer = self._send("Target.attachToTarget", {"targetId": target, "flatten": True})
         self._session = answer["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
-            self.ask(f"{domain}.enable")
+            self.send_command(f"{domain}.enable")
 
-    def ask(self, method: str, **parameters: Any) -> Any:
-        """The answer to a command for the page; RuntimeError if it is refused."""
-        return self._ask(method, parameters, self._session)
+    def send_command(self, method: str, **parameters: Any) -> Any:
+        """Send a DevTools command for the page; return the answer.  RuntimeError if refused."""
+        return self._send(method, parameters, self._session)
 
     def open(self, url: str) -> None:
         """Load a page, and wait until it has loaded."""
         self.events.clear()
-        self.ask("Page.navigate", url=url)
-        self.until(lambda: any(event["method"] == "Page.loadEventFired" for event in self.events))
+        self.send_command("Page.navigate", url=url)
+        self.await_true(
+            lambda: any(event["method"] == "Page.loadEventFired" for event in self.events)
+        )
 
-    def run(self, script: str) -> Any:
-        """The value of a JavaScript expression, a promise awaited; RuntimeError if it throws."""
-        answer = self.ask(
+    def evaluate(self, script: str) -> Any:
+        """Evaluate JavaScript, await a promise, return the value; RuntimeError if it throws."""
+        answer = self.send_command(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
         if "exceptionDetails" in answer:
@@ -75,11 +77,11 @@ class Browser:
     def press(self, key: str) -> None:
         """Press and release a key that is no letter."""
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+            self.send_command("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
-    def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
-        """The size of the window, and whether the reader prefers dark pages."""
-        self.ask(
+    def set_window(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+        """Set the size of the window in pixels, and whether the reader prefers dark pages."""
+        self.send_command(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
@@ -87,39 +89,43 @@ class Browser:
             mobile=False,
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        self.send_command("Emulation.setEmulatedMedia", features=[scheme])
 
-    def picture(self, file: Path, selector: str = "body") -> None:
-        """A PNG of one element, whether or not it is in view."""
-        box = self.run(
+    def save_picture(self, file: Path, selector: str = "body") -> None:
+        """Write a PNG of one element, whether or not it is in view."""
+        box = self.evaluate(
             f"(() => {{ const one = document.querySelector({selector!r}).getBoundingClientRect();"
             " return {x: one.x + scrollX, y: one.y + scrollY, width: one.width,"
             " height: one.height, scale: 1}; })()"
         )
-        shot = self.ask(
+        shot = self.send_command(
             "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=box
         )
         file.write_bytes(base64.b64decode(shot["data"]))
 
-    def sheets(self, paper: tuple[float, float]) -> int:
-        """The number of sheets on which the page is printed, of a width and height in inches."""
-        pdf = self.ask("Page.printToPDF", paperWidth=paper[0], paperHeight=paper[1])["data"]
+    def count_sheets(self, paper: tuple[float, float]) -> int:
+        """Print the page; return the number of sheets.  `paper`: width and height in inches."""
+        pdf = self.send_command("Page.printToPDF", paperWidth=paper[0], paperHeight=paper[1])[
+            "data"
+        ]
         return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(pdf)))
 
-    def barriers(self) -> list[str]:
-        """What axe finds wrong with the page, all of it unfolded: rule and first element."""
+    def axe_violations(self) -> list[str]:
+        """Unfold the page; return what axe finds wrong: rule and first element of each kind."""
         assert _AXE and _AXE.origin
         axe = Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8")
-        self.run("document.querySelectorAll('details').forEach(it => { it.open = true; })")
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        found: list[str] = self.run(
+        self.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+        self.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        found: list[str] = self.evaluate(
             f"{axe};axe.run({{resultTypes: ['violations']}}).then(found =>"
             " found.violations.map(it => `${it.id}: ${it.nodes[0].html}`.slice(0, 300)))"
         )
         return found
 
-    def faults(self) -> list[str]:
-        """What the console shows as a fault, and every exception."""
+    def console_errors(self) -> list[str]:
+        """Errors on the console, and exceptions."""
         errors = []
         for event in self.events:
             details = event.get("params", {})
@@ -131,42 +137,42 @@ class Browser:
                 errors.append(json.dumps(details["args"])[:500])
         return errors
 
-    def requests(self) -> list[str]:
-        """Every address that was requested; the page itself comes first."""
+    def requested_urls(self) -> list[str]:
+        """Addresses that were requested, the page itself first."""
         events = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in events]
 
-    def until(self, is_done: Any) -> None:
-        """Take events until `is_done()`; TimeoutError after a minute."""
+    def await_true(self, is_done: Any) -> None:
+        """Read messages until `is_done()`; TimeoutError after a minute."""
         end = time.monotonic() + _TIMEOUT_S
         while not is_done():
-            self._take(end)
+            self._next_message(end)
 
-    def _ask(self, method: str, parameters: dict[str, Any], session: str = "") -> Any:
+    def _send(self, method: str, parameters: dict[str, Any], session: str = "") -> Any:
         self._count += 1
         message = {"id": self._count, "method": method, "params": parameters}
         if session:
             message["sessionId"] = session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
+        os.write(self._command_fd, json.dumps(message).encode() + b"\0")
         end = time.monotonic() + _TIMEOUT_S
         while True:
-            answer = self._take(end)
+            answer = self._next_message(end)
             if answer.get("id") == self._count:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
-    def _take(self, end: float) -> dict[str, Any]:
-        """The next message; an event is kept too."""
-        while b"\0" not in self._read:
-            ready, _, _ = select.select([self._back], [], [], max(0.0, end - time.monotonic()))
+    def _next_message(self, end: float) -> dict[str, Any]:
+        """Read the next message and return it; append an event to `events`."""
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._answer_fd], [], [], max(0.0, end - time.monotonic()))
             if not ready:
                 raise TimeoutError("Chromium does not answer")
-            part = os.read(self._back, 1 << 20)
+            part = os.read(self._answer_fd, 1 << 20)
             if not part:
                 raise RuntimeError("Chromium has ended")
-            self._read += part
-        text, _, self._read = self._read.partition(b"\0")
+            self._buffer += part
+        text, _, self._buffer = self._buffer.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
         if "method" in message:
             self.events.append(message)
@@ -204,22 +210,24 @@ def open_browser(profile: Path) -> Iterator[Browser]:
 
 
 def page_opening_cpu_s(url: str) -> float:
-    """Processor time in s of the page's thread until its first view is drawn."""
+    """Processor time of the page's thread until its first view is drawn, s."""
     with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as page:
-        page.ask("Performance.enable", timeDomain="threadTicks")
+        page.send_command("Performance.enable", timeDomain="threadTicks")
         page.open(url)
-        page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        metrics = page.ask("Performance.getMetrics")["metrics"]
+        page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        metrics = page.send_command("Performance.getMetrics")["metrics"]
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
 def write_picture(url: str, selector: str, png: Path) -> None:
     """Write a picture of a part of a page, when its scripts have had half a second."""
     with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as page:
-        page.size(1200)
+        page.set_window(1200)
         page.open(url)
-        page.run("new Promise(done => setTimeout(done, 500))")
-        page.picture(png, selector)
+        page.evaluate("new Promise(done => setTimeout(done, 500))")
+        page.save_picture(png, selector)
 
 
 if __name__ == "__main__":

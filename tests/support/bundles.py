@@ -25,14 +25,14 @@ SITE = "synthetic/local"
 
 
 def read_tree(tree: SyntheticTree) -> BundleData:
-    """What a report is made from, of the bundle of a run tree."""
+    """Collect the tree into a bundle, and read it as a report does."""
     return read_bundle(bundle.build(tree.path))
 
 
 def rewrite_table(
     built: Path, change: Callable[[pl.DataFrame], pl.DataFrame], table: str = "cases"
 ) -> Path:
-    """The bundle with another table, as if it had been built so."""
+    """Change a table of a bundle in place, and its manifest to match; return the bundle."""
     file = built / f"{table}.parquet"
     change(pl.read_parquet(file)).write_parquet(file)
     manifest.write_unsigned(built, json.loads((built / "manifest.json").read_text()))
@@ -40,7 +40,7 @@ def rewrite_table(
 
 
 def set_column(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """A change of a table: one value in all rows of a column."""
+    """Return the function that sets a column of a table to one value."""
     return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
@@ -56,7 +56,7 @@ def with_launch_medians(data: BundleData) -> BundleData:
 
 
 class Publisher:
-    """Publishes nights below `reports` as far as pages are concerned: bundle and facts."""
+    """Publishes nights with a bundle, report.json and an empty page below `reports`."""
 
     def __init__(self, make_tree: Callable[..., Any], reports: Path) -> None:
         self._make_tree, self._reports = make_tree, reports
@@ -79,7 +79,7 @@ class Publisher:
         state = tree.path / "state.json"
         state.write_text(state.read_text().replace("2026-11-21T", f"2026-11-{day:02d}T"))
         for folder in tree.path.glob(f"rounds/*/output/*/*/{emulated}/*") if emulated else ():
-            tree.case(folder, emulated, emulated={"nodes": "namespaces of one machine"})
+            tree.write_case(folder, emulated, emulated={"nodes": "namespaces of one machine"})
         host = tree.path / "env" / "host.json"
         if processor:
             record = json.loads(host.read_text())
@@ -89,7 +89,7 @@ class Publisher:
 
 
 def redigest_report(revision: Path) -> Path:
-    """The revision with digests of its files, and of its bundle, as they are now."""
+    """Write the present digests of files and bundle to report.json; return the revision."""
     facts = json.loads((revision / "report.json").read_text())
     (revision / "report.json").unlink()
     facts["digest"] = sha256((revision / "bundle" / "manifest.json").read_bytes())
@@ -100,7 +100,7 @@ def redigest_report(revision: Path) -> Path:
 
 
 def redigest_bundle(revision: Path) -> Path:
-    """As `redigest_report`, with a manifest of its bundle as that is now."""
+    """As `redigest_report`, after the manifest of the bundle was made to match its files."""
     manifest.write_unsigned(
         revision / "bundle", json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
     )

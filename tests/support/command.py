@@ -19,7 +19,7 @@ from support.programs import CHECKOUT
 
 
 class CommandResult(NamedTuple):
-    """How a command ended."""
+    """The exit status of a command, and what it printed."""
 
     returncode: int
     stdout: str
@@ -27,7 +27,7 @@ class CommandResult(NamedTuple):
 
 
 def run_roundtrip(*arguments: object, columns: str = "1000") -> CommandResult:
-    """How ``run_roundtrip`` ends in a terminal so wide; with "", without a terminal."""
+    """Run ``roundtrip`` in this process, with COLUMNS=`columns`, or unset for ""."""
     out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -45,7 +45,7 @@ def run_roundtrip(*arguments: object, columns: str = "1000") -> CommandResult:
 
 
 def start_roundtrip(environment: Mapping[str, str], *arguments: object) -> subprocess.Popen[str]:
-    """Begin ``run_roundtrip`` in the checkout."""
+    """Start ``roundtrip`` as a process in the checkout."""
     return subprocess.Popen(
         ["roundtrip", *map(str, arguments)],
         cwd=CHECKOUT,
@@ -57,13 +57,13 @@ def start_roundtrip(environment: Mapping[str, str], *arguments: object) -> subpr
 
 
 def await_result(process: subprocess.Popen[str]) -> CommandResult:
-    """How it ends, within 20 minutes."""
+    """Wait for a process, at most 20 minutes; return its result."""
     out, err = process.communicate(timeout=1200)
     return CommandResult(process.returncode, out, err)
 
 
 def parse_answer(command: str, printed: str) -> Any:
-    """What a command prints as JSON, held to the JSON Schema that `roundtrip schema` prints."""
+    """Parse the JSON that a command printed, and validate it by ``roundtrip schema``."""
     schema = json.loads(CliRunner().invoke(cli.app, ["schema", command]).stdout)
     Draft202012Validator.check_schema(schema)
     content = json.loads(printed)

@@ -32,31 +32,33 @@ _HAS_LIMIT = pytest.StashKey[bool]()
 
 @dataclass
 class Costs:
-    """Seconds by test; `own` has the unit tests alone, without their shared fixtures."""
+    """Seconds by test; `net_s_by_test` has the unit tests alone, without their shared fixtures."""
 
-    total: dict[str, float] = field(default_factory=dict)
-    own: dict[str, float] = field(default_factory=dict)
-    wall: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    total_s_by_test: dict[str, float] = field(default_factory=dict)
+    net_s_by_test: dict[str, float] = field(default_factory=dict)
+    wall_s_by_test: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def too_expensive(self) -> list[str]:
+    def tests_over_limit(self) -> list[str]:
         """The unit tests over the limit, the most expensive first."""
-        tests = [test for test, seconds in self.own.items() if seconds > LIMIT_S]
-        return sorted(tests, key=lambda test: -self.own[test])
+        tests = [test for test, seconds in self.net_s_by_test.items() if seconds > LIMIT_S]
+        return sorted(tests, key=lambda test: -self.net_s_by_test[test])
 
-    def lines(self) -> Iterator[str]:
+    def report_lines(self) -> Iterator[str]:
         folders: dict[str, list[str]] = defaultdict(list)
-        for test in self.total:
+        for test in self.total_s_by_test:
             folders[_test_folder(test)].append(test)
         yield f"{'folder':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
         for folder, tests in sorted(folders.items(), key=lambda item: -self._sum(item[1])):
-            wall = sum(self.wall[test] for test in tests)
+            wall = sum(self.wall_s_by_test[test] for test in tests)
             yield f"{folder:<16}{len(tests):>7}{wall:>9.1f}{self._sum(tests):>13.1f}"
         yield ""
-        for test in sorted(self.total, key=lambda test: -self.total[test])[:_LISTED_TESTS]:
-            yield f"{self.total[test]:8.2f} processor s  {test}"
+        for test in sorted(self.total_s_by_test, key=lambda test: -self.total_s_by_test[test])[
+            :_LISTED_TESTS
+        ]:
+            yield f"{self.total_s_by_test[test]:8.2f} processor s  {test}"
 
     def _sum(self, tests: list[str]) -> float:
-        return sum(self.total[test] for test in tests)
+        return sum(self.total_s_by_test[test] for test in tests)
 
 
 COSTS = Costs()
@@ -69,7 +71,7 @@ def _test_folder(test: str) -> str:
 
 
 def _processor_slowdown() -> float:
-    """How much longer than the reference processor this one takes, as busy as it is now."""
+    """The time of a fixed loop on this processor now, over that on the reference; at least 1."""
     begin = time.process_time()
     for _ in range(20):
         sum(number * number for number in range(75_000))
@@ -118,13 +120,16 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
 
 
 def _net_processor_s(item: pytest.Item) -> float:
-    """What the last run of a test took; 0 for a test without a limit, or one not begun."""
+    """Processor time of a test's last run without shared fixtures, s.
+
+    0 for a test without a limit, or one that has not begun.
+    """
     return dict(item.user_properties).get(_PROPERTY_NAME, (0.0, None))[1] or 0.0
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """As pytest's own, but for further runs of a test that took too much."""
+    """As pytest's own, but run a test over the limit again, and report its cheapest run."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports, minimum_s = runtestprotocol(item, log=False, nextitem=nextitem), _net_processor_s(item)
@@ -142,29 +147,30 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    COSTS.wall[report.nodeid] += report.duration
+    COSTS.wall_s_by_test[report.nodeid] += report.duration
     seconds = dict(report.user_properties).get(_PROPERTY_NAME)
     if report.when == "teardown" and isinstance(seconds, (tuple, list)):
-        COSTS.total[report.nodeid], net_s = seconds
+        COSTS.total_s_by_test[report.nodeid], net_s = seconds
         if net_s is not None:
-            COSTS.own[report.nodeid] = net_s
+            COSTS.net_s_by_test[report.nodeid] = net_s
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if exitstatus == pytest.ExitCode.OK and COSTS.too_expensive():
+    if exitstatus == pytest.ExitCode.OK and COSTS.tests_over_limit():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not COSTS.total:
+    if not COSTS.total_s_by_test:
         return
     terminalreporter.section("what the tests cost")
-    for line in COSTS.lines():
+    for line in COSTS.report_lines():
         terminalreporter.write_line(line)
-    for test in COSTS.too_expensive():
+    for test in COSTS.tests_over_limit():
         terminalreporter.write_line(
-            f"FAILED {test}: {COSTS.own[test]:.1f} s of processor time, a unit test has {LIMIT_S}: "
+            f"FAILED {test}: {COSTS.net_s_by_test[test]:.1f} s of processor time, "
+            f"a unit test has {LIMIT_S}: "
             "make it cheaper, or mark it nightly",
             red=True,
         )

@@ -1,4 +1,4 @@
-"""Makes what a launch leaves behind, as small as the readers allow."""
+"""Writes the files of a launch, as small as the readers allow."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def write_launch(
     steal_s: float = 0.0,
     hosts: Sequence[str] | None = None,
 ) -> None:
-    """A launch of `case` in `round_`: in output/ if it passed, else a torn one in stage/.
+    """Write a launch of `case` below `round_`: to output/ if passed, else to stage/.
 
-    `hosts` are those that it was to take.
+    A failed one has no run.json.  `hosts` are the nodes that case.json requests.
     """
     part = "output" if passed else "stage"
     name = f"{case.check}_{case.hash}"

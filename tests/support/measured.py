@@ -1,4 +1,4 @@
-"""A bundle of a study that is none: one value a launch and arm, whose truth is known."""
+"""Bundles of the example study `barrier`, of invented values: one for each launch and arm."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ METRIC = "operation_time"
 
 @dataclass(frozen=True)
 class MeasuredCase:
-    """A case: its launches have `base` + the number of the launch (from 0), in µs, of each arm."""
+    """A case whose launch number n (from 0) takes `base_us_by_arm` + n, in µs, for each arm."""
 
     case_id: str
-    base: Mapping[str, float]
+    base_us_by_arm: Mapping[str, float]
     launches: int = 8
     sizes: tuple[int, ...] = (0,)
-    row: Mapping[str, Any] = field(default_factory=dict)
+    row_changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def launch_row(launch: str, case_id: str, study: str = STUDY, **changes: Any) -> dict[str, Any]:
-    """A launch that passed, of two ranks in one node, with `changes`."""
+    """The row of cases.parquet of a passed launch, two ranks in one node, with `changes`."""
     return {
         "launch": launch,
         "case_id": case_id,
@@ -70,7 +70,7 @@ def launch_samples(
     metric: str = METRIC,
     unit: str = "s",
 ) -> pl.DataFrame:
-    """Samples of one launch: values by variant and size."""
+    """Samples of one launch, from values by variant and size."""
     rows = [
         (study, case, variant, size, "measure", rep, metric, value, unit)
         for (variant, size), samples_of_point in values.items()
@@ -85,7 +85,7 @@ def bundle_data(
     details: Mapping[str, pl.DataFrame] | None = None,
     **more: Any,
 ) -> BundleData:
-    """The data of a bundle with these launches and samples, and nothing else but `more`."""
+    """The data of a bundle of these launches and samples; `more` replaces its empty tables."""
     columns = {**CASES_SCHEMA, "parameters": SETTINGS_DTYPE, "emulation": SETTINGS_DTYPE}
     launch_rows = [{**dict.fromkeys(columns), **launch} for launch in launches]
     tables = {
@@ -107,13 +107,13 @@ def bundle_data(
 
 
 def measured_bundle(measured: Iterable[MeasuredCase]) -> BundleData:
-    """Its samples: three of each launch, arm and size, the median in the middle."""
+    """The data of a bundle of these cases: three samples of each launch, arm and size."""
     launches, rows = [], []
     for case in measured:
         for number in range(case.launches):
             name = f"{number:03d}/{case.case_id}"
-            launches.append(launch_row(name, case.case_id, **case.row))
-            for arm, base in case.base.items():
+            launches.append(launch_row(name, case.case_id, **case.row_changes))
+            for arm, base in case.base_us_by_arm.items():
                 for size in case.sizes:
                     median = (base + number) * 1e-6 * max(1, size)
                     values = (median, 9 * median, median / 9)
@@ -123,14 +123,14 @@ def measured_bundle(measured: Iterable[MeasuredCase]) -> BundleData:
 
 
 def study_section(data: BundleData) -> ReportSection:
-    """The section of the study whose launches are the first of `data`, with its verdicts."""
+    """The section, with its verdicts, of the study of the first launch in `data`."""
     section = find_section(studies.get(data.launches["study"][0]), data)
     assert section is not None
     verdicts = judge(section.ratios_by_claim(), data.analysis.statistics, attrgetter("family"))
     return section.report_section(verdicts)
 
 
-def find_table(of: ReportSection, start: str) -> Table:
-    """The one table whose caption starts so."""
-    (match,) = [table for table in of.tables if table.caption.startswith(start)]
+def find_table(section: ReportSection, start: str) -> Table:
+    """The one table of the section whose caption begins with `start`."""
+    (match,) = [table for table in section.tables if table.caption.startswith(start)]
     return match

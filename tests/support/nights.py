@@ -67,11 +67,11 @@ class NightWriter:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, count: int) -> list[Path]:
-        """Publish nights 0 to `count` - 1; their revisions."""
+        """Publish nights 0 to `count` - 1; return the folders of their revisions."""
         return [self.night(number) for number in range(count)]
 
     def night(self, number: int, **changes: Any) -> Path:
-        """Publish one night; `changes` are those of its manifest, the folder follows from them."""
+        """Publish one night, with `changes` of its manifest; return the folder of its revision."""
         names = {"campaign": CAMPAIGN, "site": SITE, "started": start_time(number)}
         facts = {**names, **MANIFEST_FACTS, **self.facts, **changes}
         site = self.reports / facts["campaign"] / facts["site"]
@@ -80,7 +80,7 @@ class NightWriter:
         )
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
-        """Write the bundle of a night to a new folder; its digest."""
+        """Write the bundle of a night to a new folder; return its digest."""
         records = self._records(number, facts["started"])
         text = 'title = "Synthetic nights"\nlaunches = 3\n'
         host = {"system": {"kernel": "6.1.0"}, "cpu": {"logical": 2}, **self.host(number)}
@@ -132,7 +132,7 @@ class NightWriter:
         ]
 
     def _samples(self, number: int) -> pl.DataFrame:
-        """As samples.parquet has them."""
+        """The rows of samples.parquet."""
         rng = np.random.default_rng([self.seed, number])
         series = self._series()
         factor = np.exp(self.sd * rng.standard_normal(series.height))
@@ -164,7 +164,7 @@ class NightWriter:
 
 
 def start_time(number: int) -> str:
-    """The start of a night, counted from 0."""
+    """The start of night `number`, from 0, as in a manifest."""
     return (_FIRST_START + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -176,7 +176,7 @@ def write_bundle(
     text: str,
     environment: Mapping[str, Any],
 ) -> str:
-    """Write a bundle of these launches and samples to a new folder; its digest.
+    """Write a bundle of these launches and samples to a new folder; return its digest.
 
     `text` is that of campaign.toml; `environment` has the contents of files in env/.
     """
@@ -194,7 +194,10 @@ def write_bundle(
 def publish_revision(
     night: Path, write: Callable[[Path], str], supersedes: str | None = None
 ) -> Path:
-    """The next revision of `night`, with the bundle that `write` writes, and without a page."""
+    """Publish the next revision in folder `night`, without a page; return its folder.
+
+    `write` writes the bundle to a folder, and returns its digest.
+    """
     revision = night / f"r{1 + len(list(night.glob('r*')))}"
     digest = write(revision / "bundle")
     facts = {"schema": 1, "digest": digest, "supersedes": supersedes, "reason": supersedes}

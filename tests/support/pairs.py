@@ -27,31 +27,31 @@ def pseudonym(node: int) -> str:
 
 @dataclass
 class PairNightWriter:
-    """A writer of such nights: `each` rounds a night, of `nodes` (an even number).
+    """Publishes nights of `nodes` nodes (an even number) in pairs, `rounds_a_night` rounds each.
 
-    `slow` adds seconds to each message of a node, `narrow` divides the bandwidth to others, `lossy`
-    is the share of its messages that take 0.2 s, `halved` nodes have processors of half the speed,
-    and the clocks of `clocks` run so many times as fast.
-    All launches of `failed` nodes fail, as Slurm takes those of `down` for down.  Times scatter by
-    `noise` from launch to launch.  `alone` launches on single nodes come besides.  `plan` is what
+    By node: `added_s_by_node` to each message, a divisor of the bandwidth to others, and the share
+    of messages that take 0.2 s (`loss_by_node`).  Processors of `half_speed_nodes` have half the
+    speed, and a clock runs `clock_rate_by_node` times as fast.  All launches of `failed_nodes`
+    fail; Slurm takes `down_nodes` for down.  Times scatter by `noise` from launch to launch.
+    With `has_single_launches` there are launches on single nodes too.  `plan` is what
     env/pairs.json says of each partition, `emulated` what each launch says of its nodes.
     """
 
     reports: Path
     nodes: int = 16
-    each: int = 4
+    rounds_a_night: int = 4
     messages: int = 40
     noise: float = 0.1
     seed: int = 1
-    slow: Mapping[int, float] = field(default_factory=dict)
-    narrow: Mapping[int, float] = field(default_factory=dict)
-    lossy: Mapping[int, float] = field(default_factory=dict)
-    halved: Collection[int] = ()
-    clocks: Mapping[int, float] = field(default_factory=dict)
-    failed: frozenset[int] = frozenset()
-    down: frozenset[int] = frozenset()
+    added_s_by_node: Mapping[int, float] = field(default_factory=dict)
+    bandwidth_divisor_by_node: Mapping[int, float] = field(default_factory=dict)
+    loss_by_node: Mapping[int, float] = field(default_factory=dict)
+    half_speed_nodes: Collection[int] = ()
+    clock_rate_by_node: Mapping[int, float] = field(default_factory=dict)
+    failed_nodes: frozenset[int] = frozenset()
+    down_nodes: frozenset[int] = frozenset()
     switches: int = 0
-    alone: bool = False
+    has_single_launches: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
     emulated: Mapping[str, Any] | None = None
@@ -72,7 +72,9 @@ class PairNightWriter:
         rng = np.random.default_rng([self.seed, number])
         launches = list(self._launches(number))
         records = [self._record(launch, facts["started"]) for launch in launches]
-        rows = pl.concat(self._samples(launch, rng) for launch in launches if self._came(launch))
+        rows = pl.concat(
+            self._samples(launch, rng) for launch in launches if self._has_passed(launch)
+        )
         cpu = {"logical": 2, "model": "Example CPU"}
         environment = {
             "pairs.json": {"schema": 1, "partitions": dict(self.plan)},
@@ -84,16 +86,16 @@ class PairNightWriter:
 
     def _launches(self, number: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """(round of the design, round of the night, nodes)."""
-        for index in range(self.each):
-            round_ = (number * self.each + index) % (self.nodes - 1)
+        for index in range(self.rounds_a_night):
+            round_ = (number * self.rounds_a_night + index) % (self.nodes - 1)
             order = [0, *((k + round_) % (self.nodes - 1) + 1 for k in range(self.nodes - 1))]
             for k in range(self.nodes // 2):
                 yield round_ + 1, index + 1, (order[k], order[-1 - k])
-            for node in range(self.nodes if self.alone else 0):
+            for node in range(self.nodes if self.has_single_launches else 0):
                 yield 0, index + 1, (node,)
 
-    def _came(self, launch: tuple[int, int, tuple[int, ...]]) -> bool:
-        return not self.failed & set(launch[2])
+    def _has_passed(self, launch: tuple[int, int, tuple[int, ...]]) -> bool:
+        return not self.failed_nodes & set(launch[2])
 
     def _switch(self, node: int) -> str | None:
         return f"switch-{node % self.switches:08x}" if self.switches else None
@@ -101,8 +103,10 @@ class PairNightWriter:
     def _record(self, launch: tuple[int, int, tuple[int, ...]], start_time: str) -> dict[str, Any]:
         round_, night_round, nodes = launch
         hosts = [pseudonym(node) for node in nodes]
-        is_ok = self._came(launch)
-        rate = self.clocks.get(nodes[-1], 1.0) / self.clocks.get(nodes[0], 1.0)
+        is_ok = self._has_passed(launch)
+        rate = self.clock_rate_by_node.get(nodes[-1], 1.0) / self.clock_rate_by_node.get(
+            nodes[0], 1.0
+        )
         places = [
             {
                 **{"rank": rank, "host": hosts[rank % len(hosts)]},
@@ -117,7 +121,8 @@ class PairNightWriter:
             **{**LAUNCH_RECORD, "system": SITE, "partition": "cluster", "started": start_time},
             **{"status": "passed" if is_ok else "failed", "reason": "" if is_ok else "no answer"},
             **{"wanted": 4, "hosts": hosts, "emulated": self.emulated, "placement": places},
-            "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
+            "nodes_down": [pseudonym(node) for node in sorted(self.down_nodes & set(nodes))]
+            or None,
             "disturbance": {"clock_rate": [1.0, rate], "clock_rate_error": [0, 1e-5]},
             "parameters": parameters,
         }
@@ -127,15 +132,17 @@ class PairNightWriter:
     ) -> pl.DataFrame:
         nodes = launch[2]
         factor = np.exp(self.noise * rng.standard_normal())
-        start = (0.5e-6 if len(nodes) == 1 else 50e-6) + sum(self.slow.get(n, 0) for n in nodes)
+        start = (0.5e-6 if len(nodes) == 1 else 50e-6) + sum(
+            self.added_s_by_node.get(n, 0) for n in nodes
+        )
         per_byte = 1e-9
         if len(nodes) > 1:
-            per_byte *= np.prod([self.narrow.get(node, 1) for node in nodes])
-        if set(self.halved) & set(nodes):
+            per_byte *= np.prod([self.bandwidth_divisor_by_node.get(node, 1) for node in nodes])
+        if set(self.half_speed_nodes) & set(nodes):
             start, per_byte = 2 * start, 2 * per_byte
         size = np.repeat(SIZES, self.messages)
         times = factor * (start + size * per_byte) * np.exp(0.03 * rng.standard_normal(size.size))
-        losses = rng.random(size.size) < sum(self.lossy.get(node, 0) for node in nodes)
+        losses = rng.random(size.size) < sum(self.loss_by_node.get(node, 0) for node in nodes)
         rep = np.tile(np.arange(self.messages), len(SIZES))
         frame = pl.DataFrame({"size_bytes": size, "rep": rep, "value": times + 0.2 * losses})
         texts = {

@@ -20,20 +20,20 @@ LOWEST_PRIORITY_COMMAND = ("setsid", "--wait", "bash", "-c", _LOWEST_PRIORITY_SC
 
 
 def describe_missing_toolchains(*toolchains: str) -> str:
-    """Why a test of these toolchains cannot run here, "" if it can."""
+    """Return which of the toolchains are not installed, as a reason to skip; "" if all are."""
     folder = paths.toolchains()
     names = [name for name in toolchains if not (folder / name / "toolchain.json").exists()]
     return f"not installed: {', '.join(names)}: make setup" if names else ""
 
 
 def skip_without_toolchains(*toolchains: str) -> pytest.MarkDecorator:
-    """Skips tests where a toolchain is not installed."""
+    """Return the mark that skips a test where one of the toolchains is not installed."""
     why = describe_missing_toolchains(*toolchains)
     return pytest.mark.skipif(bool(why), reason=why or "-")
 
 
 def command_environment(folder: Path, **more: str) -> dict[str, str]:
-    """Variables of a command of ours that has runs and reports below `folder`."""
+    """Return the environment of a command whose runs and reports are below `folder`."""
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -44,7 +44,7 @@ def command_environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def run_in_checkout(*command: str | Path) -> str:
-    """What a command prints in the checkout; AssertionError if it fails."""
+    """Run a command in the checkout; return its output.  AssertionError if it fails."""
     # Make sets variables for its own children only.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
@@ -53,7 +53,7 @@ def run_in_checkout(*command: str | Path) -> str:
 
 
 def run_git(folder: Path, *arguments: str, **variables: str) -> str:
-    """What a git command of nobody in particular prints; CalledProcessError if it fails."""
+    """Run git in `folder` as an invented user; return its output.  Raises if it fails."""
     identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
     process = subprocess.run(
         ["git", "-C", str(folder), *identity, *arguments],
@@ -66,7 +66,7 @@ def run_git(folder: Path, *arguments: str, **variables: str) -> str:
 
 
 def copy_tracked(folder: Path) -> None:
-    """Copy what git tracks of this checkout, changed or not, for what builds beside its sources."""
+    """Copy the files that git tracks, as they are now, to `folder`."""
     for name in filter(None, run_in_checkout("git", "ls-files", "-z").split("\0")):
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def copy_tracked(folder: Path) -> None:
 
 
 def write_script(file: Path, body: str) -> None:
-    """Write a program in shell; its folder is made."""
+    """Write an executable shell script, and make its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"#!/bin/sh\n{body}\n")
     file.chmod(0o755)

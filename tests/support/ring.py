@@ -92,15 +92,15 @@ def ring_data(
 
 
 def triple_time_at_10_kb(_: int, __: str, size: int) -> float:
-    """All transports take three times as long at 10 kB."""
+    """The factor of all transports: 3 at 10 kB, else 1."""
     return 3 if size == 10_000 else 1
 
 
-def panel_answer_text(of: ReportSection) -> str:
-    (panel_answer,) = of.panel_answers
+def panel_answer_text(section: ReportSection) -> str:
+    (panel_answer,) = section.panel_answers
     return plain_text(panel_answer.text)
 
 
-def answer_texts(of: ReportSection) -> list[str]:
-    """The answers at the top of the report."""
-    return [plain_text(line.text) for line in of.answers]
+def answer_texts(section: ReportSection) -> list[str]:
+    """The texts of the answers at the top of the report."""
+    return [plain_text(line.text) for line in section.answers]

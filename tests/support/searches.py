@@ -1,4 +1,4 @@
-"""Searches for causes, whose launches have a known speed."""
+"""A launcher for searches for causes, whose simulated launches have a known speed."""
 
 from __future__ import annotations
 
@@ -28,27 +28,36 @@ def make_plan(kind: str = "bisect", arms: Sequence[str] = VERSIONS) -> Plan:
 
 
 class SimulatedLauncher:
-    """Versions are slower from `FIRST` on, other arms with the fact `cause`.
+    """Simulates launches: a version from `FIRST` on, or an arm with the fact `cause`, is slower.
 
-    The `dies`-th launch raises what a kill looks like from inside.
+    Launch number `interrupted_launch` raises KeyboardInterrupt; `failing_builds` do not build.
     """
 
     def __init__(
-        self, cause: str = "v1", dies: int = 0, unbuilt: tuple[int, ...] = (), sleep_s: float = 0.0
+        self,
+        cause: str = "v1",
+        interrupted_launch: int = 0,
+        failing_builds: tuple[int, ...] = (),
+        sleep_s: float = 0.0,
     ) -> None:
         self.rng = np.random.default_rng(1)
-        self.cause, self.dies, self.unbuilt, self.sleep_s = cause, dies, unbuilt, sleep_s
+        self.cause, self.interrupted_launch, self.failing_builds, self.sleep_s = (
+            cause,
+            interrupted_launch,
+            failing_builds,
+            sleep_s,
+        )
         self.launched = 0
-        self.limits = list[float]()
+        self.limits_s = list[float]()
 
     def build(self, arm: Hashable) -> str:
-        return "make: error\x07" if arm in self.unbuilt else ""
+        return "make: error\x07" if arm in self.failing_builds else ""
 
     def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         self.launched += 1
         assert limit_s is not None
-        self.limits.append(limit_s)
-        if self.launched == self.dies:
+        self.limits_s.append(limit_s)
+        if self.launched == self.interrupted_launch:
             raise KeyboardInterrupt
         time.sleep(self.sleep_s)
         is_slow = self.cause in arm if isinstance(arm, frozenset) else int(str(arm)) >= FIRST

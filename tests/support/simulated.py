@@ -1,4 +1,4 @@
-"""Run trees that SimGrid simulated, and what a report of them shows without saying so.
+"""Run trees as of SimGrid, and a search for what a report shows without the label SIMULATED.
 
 As a program: ``python tests/support/simulated.py REPORT``, the folder of a revision.
 """
@@ -31,9 +31,9 @@ _EXEMPT_SECTION_PATTERN = re.compile(r"^(Provenance|Self-audit|Words|Data)")
 
 
 def simulate(tree: Path, **changes: Any) -> None:
-    """Make all launches of a case equal, as two runs of a simulation are, but for their heads.
+    """Change a run tree into a simulated one: all launches of a case have the same samples.
 
-    `changes` are of what run.json says of the simulator.
+    `changes` are those of `simulated` in run.json.
     """
     first_texts: dict[str, str] = {}
     for number, file in enumerate(sorted(tree.rglob("case.json"))):
@@ -54,7 +54,7 @@ def simulate(tree: Path, **changes: Any) -> None:
 
 
 def find_unlabelled(report: Path) -> list[str]:
-    """One line for each row, figure and file of `report` that does not say so."""
+    """Return a line for each row, figure and table of `report` without a label."""
     lines = find_unlabelled_rows(
         (report / "report.html").read_text(), (report / "report.md").read_text()
     )
@@ -66,14 +66,14 @@ def find_unlabelled(report: Path) -> list[str]:
 
 
 def find_unlabelled_rows(page: str, text: str) -> list[str]:
-    """One line for each row of the tables of a page, and of its Markdown, that does not say so."""
+    """Return a line for each row of tables of a page, and of its Markdown, without a label."""
     return _unlabelled_table_rows("report.html", _TableRows(page).rows) + _unlabelled_table_rows(
         "report.md", _markdown_rows(text)
     )
 
 
 def _unlabelled_table_rows(name: str, body_rows: list[tuple[str, str, str]]) -> list[str]:
-    """`body_rows` are those of tables: the title of the part, the caption of the table, the row."""
+    """Return a line for each of `body_rows` (section title, caption, row) without a label."""
     return [
         f"{name}: {part}: {row[:100]}"
         for part, caption, row in body_rows
@@ -84,7 +84,7 @@ def _unlabelled_table_rows(name: str, body_rows: list[tuple[str, str, str]]) -> 
 
 
 def _unlabelled_launches(bundle: Path) -> list[str]:
-    """Tables of the bundle with launches that cases.parquet does not call simulated."""
+    """Return a line for each table of the bundle with launches that are not called simulated."""
     cases = pl.read_parquet(bundle / "cases.parquet")
     passed_cases = cases.filter(pl.col("status") == "passed")
     simulated_launches = set(passed_cases.filter(pl.col("simulated").fill_null(False))["launch"])
@@ -119,7 +119,7 @@ def _markdown_rows(text: str) -> list[tuple[str, str, str]]:
 
 
 class _TableRows(HTMLParser):
-    """Rows of bodies of tables, with the part and the caption that they stand under."""
+    """Parses a page: `rows` has (section title, caption, row) of each row of a table's body."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ def spack_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def replace_osu_by_netpipe(environment: Path, toolchain: str) -> str:
-    """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
+    """Replace OSU by NetPIPE 3.7.2 in the lock file, for a toolchain; return NetPIPE's prefix."""
     lock = locks.read_lock(environment / "spack.lock")
     (item,) = (
         item for item in programming_environments.toolchains_in_lock(lock) if item.name == toolchain
@@ -86,7 +86,10 @@ def linked_program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def failing_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
+    """A function that puts a command into PATH which fails so many times, then answers.
+
+    It returns the file with a line for each call of the command.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -161,7 +164,7 @@ def apt_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def git_clone(tmp_path: Path) -> tuple[Path, str]:
-    """A git repository with two commits, and the second one's name."""
+    """A git repository with two commits, and the hash of the second."""
     folder = tmp_path / "clone"
     folder.mkdir()
     time = "2020-01-01T00:00:00Z"

@@ -64,7 +64,7 @@ POINT_RECORD: dict[str, Any] = {
 
 
 def pseudonym(host: str = HOST, site: str = "local") -> str:
-    """What a bundle of this session calls a host of `site`."""
+    """The pseudonym of a host of `site` in bundles of this test session."""
     return Pseudonyms([host], pseudonyms.ensure_site_key(site)).pseudonym(host)
 
 
@@ -86,38 +86,38 @@ class SyntheticTree:
     skipped: list[dict[str, str]] = field(default_factory=list)
 
     def write(self) -> SyntheticTree:
-        """The whole tree."""
+        """Write the whole tree, and return it."""
         self.path.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(self.seed)
         for environ in self.environs:
             self.expected.append({"case": self.case_id(environ), "launches": self.launches})
         for number in range(1, self.launches + 1):
-            tests = [self.launch(number, environ, rng) for environ in self.environs]
-            self.report(number, tests)
-        self.environment()
+            tests = [self.write_launch(number, environ, rng) for environ in self.environs]
+            self.write_report(number, tests)
+        self.write_environment()
         return self
 
     def case_id(self, environ: str) -> str:
         return f"NetPIPE/mode={self.mode},placement=shared-memory@local:smp+{environ}"
 
-    def folder(self, number: int, environ: str, part: str = "output") -> Path:
+    def launch_folder(self, number: int, environ: str, part: str = "output") -> Path:
         below = self.path / "rounds" / f"{number:03d}" / part / "local" / "smp"
         return below / environ / f"NetPIPE_{self.mode[:4]}"
 
-    def launch(self, number: int, environ: str, rng: np.random.Generator) -> dict[str, Any]:
-        """Files of one launch; returns its entry in ReFrame's report."""
-        folder = self.folder(number, environ)
+    def write_launch(self, number: int, environ: str, rng: np.random.Generator) -> dict[str, Any]:
+        """Write the files of one launch; return its entry in ReFrame's report."""
+        folder = self.launch_folder(number, environ)
         folder.mkdir(parents=True)
-        frame = self.frame(environ, rng)
+        frame = self.sample_frame(environ, rng)
         (folder / "samples.csv").write_text('# schema: 1\n# workload: "netpipe"\n')
         with (folder / "samples.csv").open("ab") as stream:
             frame.write_csv(stream, float_precision=None)
-        self.case(folder, environ)
-        self.run(folder, frame, number)
+        self.write_case(folder, environ)
+        self.write_run_record(folder, frame, number)
         (folder / "rfm_job.out").write_text("ROUNDTRIP COMPLETE ranks=2 hosts=1\n")
-        return self.entry(number, environ, "pass")
+        return self.report_entry(number, environ, "pass")
 
-    def frame(self, environ: str, rng: np.random.Generator) -> pl.DataFrame:
+    def sample_frame(self, environ: str, rng: np.random.Generator) -> pl.DataFrame:
         _, latency, boost, per_byte, per_datatype, per_object = TOOLCHAINS[environ]
         slowdown = 2.5 if rng.random() < 0.25 and not self.steady else 1.0
         drift = 1 + 0.03 * rng.standard_normal()
@@ -153,7 +153,7 @@ class SyntheticTree:
             unit=pl.lit("s"),
         )
 
-    def case(self, folder: Path, environ: str, **changes: Any) -> None:
+    def write_case(self, folder: Path, environ: str, **changes: Any) -> None:
         parameters = {"mode": self.mode, "placement": "shared-memory"}
         suffix = "".join(f" %{key}={value}" for key, value in parameters.items())
         case = {
@@ -177,7 +177,9 @@ class SyntheticTree:
         }
         (folder / "case.json").write_text(json.dumps(case, indent=1))
 
-    def run(self, folder: Path, frame: pl.DataFrame, number: int, **changes: Any) -> None:
+    def write_run_record(
+        self, folder: Path, frame: pl.DataFrame, number: int, **changes: Any
+    ) -> None:
         medians = frame.group_by("variant", "size_bytes", maintain_order=True).agg(
             pl.col("value").median(), pl.len()
         )
@@ -215,8 +217,10 @@ class SyntheticTree:
         }
         (folder / "run.json").write_text(json.dumps(run))
 
-    def entry(self, number: int, environ: str, result: str, **changes: Any) -> dict[str, Any]:
-        """One test case in ReFrame's run report."""
+    def report_entry(
+        self, number: int, environ: str, result: str, **changes: Any
+    ) -> dict[str, Any]:
+        """The entry of a launch in ReFrame's run report, with `changes`."""
         return {
             "name": f"NetPIPE %mode={self.mode} %placement=shared-memory",
             "display_name": f"NetPIPE %mode={self.mode} %placement=shared-memory",
@@ -229,32 +233,34 @@ class SyntheticTree:
             "fail_phase": None,
             "fail_reason": None,
             "job_exitcode": 0,
-            "stagedir": str(self.folder(number, environ, "stage")),
+            "stagedir": str(self.launch_folder(number, environ, "stage")),
             **changes,
         }
 
-    def report(self, number: int, tests: list[dict[str, Any]]) -> None:
+    def write_report(self, number: int, tests: list[dict[str, Any]]) -> None:
         file = self.path / "rounds" / f"{number:03d}" / "report.json"
         file.write_text(json.dumps({"session_info": {}, "runs": [{"testcases": tests}]}))
 
-    def fail(self, number: int, environ: str, **changes: Any) -> Path:
-        """Turn a launch into one that failed: its files move to the stage folder."""
-        stage = self.folder(number, environ, "stage")
+    def fail_launch(self, number: int, environ: str, **changes: Any) -> Path:
+        """Make a launch a failed one: move its files to the stage folder, which is returned."""
+        stage = self.launch_folder(number, environ, "stage")
         stage.parent.mkdir(parents=True, exist_ok=True)
-        self.folder(number, environ).rename(stage)
+        self.launch_folder(number, environ).rename(stage)
         report = self.path / "rounds" / f"{number:03d}" / "report.json"
         tests = json.loads(report.read_text())["runs"][0]["testcases"]
         other_tests = [test for test in tests if test["environ"] != environ]
-        self.report(number, [*other_tests, self.entry(number, environ, "fail", **changes)])
+        self.write_report(
+            number, [*other_tests, self.report_entry(number, environ, "fail", **changes)]
+        )
         return stage
 
-    def amend(self, pattern: str, **facts: Any) -> None:
+    def amend_json(self, pattern: str, **facts: Any) -> None:
         """Change facts in every JSON file that `pattern` matches, in any folder."""
         for file in self.path.rglob(pattern):
             file.write_text(json.dumps({**json.loads(file.read_text()), **facts}))
 
-    def environment(self) -> None:
-        """state.json, campaign.toml and env/."""
+    def write_environment(self) -> None:
+        """Write state.json, campaign.toml and env/."""
         state = {
             "schema": 1,
             "campaign": "synthetic",

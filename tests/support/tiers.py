@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def part_of_test(test: str, parts: int) -> int:
-    """The part, 0 to `parts` - 1, of a test's name."""
+    """The part, 0 to `parts` - 1, that runs the test of this id."""
     return int.from_bytes(hashlib.sha256(test.encode()).digest()[:8]) % parts
 
 
@@ -97,7 +97,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 class FileSchedule(LoadGroupScheduling):
-    """Groups as marked; of other tests, each file is one."""
+    """Gives a worker all tests of a file, or of a marked group."""
 
     def _split_scope(self, nodeid: str) -> str:
         return super()._split_scope(nodeid).partition("::")[0]

@@ -33,7 +33,7 @@ _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setp
 
 @functools.cache
 def describe_missing_namespaces() -> str:
-    """Why this user may not make the namespaces of a virtual cluster, "" if it may."""
+    """Return why this user may not make the namespaces of a virtual cluster; "" if it may."""
     try:
         tools.require_namespaces(rootless=os.geteuid() != 0)
     except VclusterError as error:
@@ -43,7 +43,7 @@ def describe_missing_namespaces() -> str:
 
 @functools.cache
 def describe_missing_cluster() -> str:
-    """Why no virtual cluster with MPI jobs can run here, "" if it can."""
+    """Return why no virtual cluster with MPI jobs can run here; "" if one can."""
     if os.geteuid() != 0:
         return "a virtual cluster with exact latencies needs root"
     if why := describe_missing_namespaces():
@@ -55,7 +55,7 @@ def describe_missing_cluster() -> str:
 
 
 def cluster_marks() -> list[pytest.MarkDecorator]:
-    """Marks of nightly tests on a virtual cluster."""
+    """Return the marks of nightly tests on a virtual cluster, which skip where none can run."""
     why = describe_missing_cluster()
     return [
         pytest.mark.nightly,
@@ -67,7 +67,7 @@ def cluster_marks() -> list[pytest.MarkDecorator]:
 def campaign_text(
     launches: int, cases: int = 2, budget: float = 0.5, minutes: float = 10, over_link: bool = False
 ) -> str:
-    """A campaign of tiny launches: inside cluster A and, if two `cases`, over the WAN.
+    """Return the TOML of a campaign of tiny launches: in cluster A and, with two `cases`, over WAN.
 
     With `over_link`, over the WAN alone.
     """
@@ -116,13 +116,13 @@ class VirtualCluster:
     def run(
         self, *arguments: str, timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
-        """A vcluster command, whatever its exit status; `options` as of `subprocess.run`."""
-        return self.process(self.command(*arguments), timeout, **{"cwd": CHECKOUT, **options})
+        """Run a vcluster command, which may fail; `options` as of `subprocess.run`."""
+        return self.run_process(self.command(*arguments), timeout, **{"cwd": CHECKOUT, **options})
 
-    def process(
+    def run_process(
         self, command: list[str], timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
-        """A command of this machine for the cluster."""
+        """Run a command on this machine, with the variables of the cluster."""
         return subprocess.run(
             command,
             env=self.environment,
@@ -132,34 +132,36 @@ class VirtualCluster:
             **options,
         )
 
-    def ok(self, *arguments: str, **options: Any) -> str:
-        """Standard output of a vcluster command that must succeed."""
+    def run_checked(self, *arguments: str, **options: Any) -> str:
+        """Run a vcluster command; return its output.  AssertionError if it fails."""
         process = self.run(*arguments, **options)
         output = f"{process.stderr}\n{process.stdout}"
         assert process.returncode == 0, f"{arguments}: {process.returncode}\n{output}"
         return process.stdout
 
-    def on_site(self, script: str, *arguments: str) -> list[str]:
+    def head_node_command(self, script: str, *arguments: str) -> list[str]:
         """The command that runs a bash `script` on the head, with site `virtual` activated."""
         command = f". site-configs/activate virtual && {script}"
         return self.command("exec", "bash", "-c", command, "bash", *arguments)
 
     def submit(self, campaign: Path | str, *options: str, **variables: str) -> str:
-        """``sbatch campaigns/nightly.sbatch CAMPAIGN``; the job's id."""
+        """Run ``sbatch campaigns/nightly.sbatch CAMPAIGN``; return the job's id."""
         exports = "".join(f"export {key}={value}; " for key, value in variables.items())
         script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
         output = f"--output={self.share}/night-%j.out"
-        process = self.process(self.on_site(script, output, *options), cwd=self.checkout)
+        process = self.run_process(
+            self.head_node_command(script, output, *options), cwd=self.checkout
+        )
         assert process.stdout, process.stderr
         return process.stdout.split()[-1]
 
     def jobs(self, *options: str) -> list[tuple[str, str, str]]:
         """Jobs in the queue: id, name, state."""
-        lines = self.ok("exec", "squeue", "-h", "-o", "%i %j %T", *options).splitlines()
+        lines = self.run_checked("exec", "squeue", "-h", "-o", "%i %j %T", *options).splitlines()
         return [(fields[0], fields[1], fields[2]) for fields in map(str.split, lines)]
 
     def await_end(self, job: str, patience_s: float = 240) -> int:
-        """Exit status of a job of nightly.sbatch, when it has left the queue."""
+        """Wait until a job of nightly.sbatch has left the queue; return its exit status."""
         assert await_true(lambda: job not in {id_ for id_, _, _ in self.jobs()}, patience_s), (
             f"job {job} has not ended: {self.jobs()}\n{self.output(job)}"
         )
@@ -181,7 +183,7 @@ def scaled_timeout(seconds: float) -> float:
 
 
 def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float = 0.1) -> bool:
-    """Ask until it is true; False if it is not within `patience_s` of an idle machine."""
+    """Wait until a condition is true; return False if `patience_s`, scaled by load, pass."""
     begin = time.monotonic()
     while not condition():
         if time.monotonic() - begin > scaled_timeout(patience_s):
@@ -191,7 +193,7 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
 
 
 def checkout_with_site(folder: Path, change: Callable[[str], str]) -> Path:
-    """The checkout, with the site.toml of site `virtual` changed; `folder` is made."""
+    """Make `folder` a checkout of links, with a changed site.toml of `virtual`; return it."""
     folder.mkdir()
     for part in CHECKOUT.iterdir():
         if part.name not in ("site-configs", "runs", "reports"):
@@ -206,12 +208,16 @@ def checkout_with_site(folder: Path, change: Callable[[str], str]) -> Path:
 
 @contextmanager
 def booted_cluster(
-    home: Path, name: str, nodes: str = "2+2", options: Sequence[str] = (), has_small: bool = False
+    home: Path,
+    name: str,
+    nodes: str = "2+2",
+    options: Sequence[str] = (),
+    has_small_disk: bool = False,
 ) -> Iterator[VirtualCluster]:
-    """A cluster of its own, its shared folder below `home`, gone at the end.
+    """Boot a cluster with a shared folder below `home`; end it after the block.
 
-    `options`: more for ``vcluster up``.  `has_small`: in its shared folder, ``small`` is a file
-    system of 64 MiB, to be filled.
+    `options`: more for ``vcluster up``.  `has_small_disk`: ``small`` in its shared folder is a
+    file system of 64 MiB, to be filled.
     """
     share = home / "share"
     share.mkdir(parents=True)
@@ -219,8 +225,8 @@ def booted_cluster(
     state = Path(tempfile.mkdtemp(prefix="vc-"))
     cluster = VirtualCluster(state, share, name)
     try:
-        with mounted_small_disk(share / "small") if has_small else nullcontext():
-            cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
+        with mounted_small_disk(share / "small") if has_small_disk else nullcontext():
+            cluster.run_checked("up", "--nodes", nodes, "--share", str(share), *options)
             yield cluster
     finally:
         cluster.run("down")
@@ -229,7 +235,7 @@ def booted_cluster(
 
 @contextmanager
 def mounted_small_disk(folder: Path) -> Iterator[None]:
-    """A file system of 64 MiB at `folder`, which is made."""
+    """Make `folder`, and mount a file system of 64 MiB there until the block ends."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
     try:

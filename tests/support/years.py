@@ -27,21 +27,21 @@ START = datetime(2026, 1, 1, 1, 0, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class PlantedChanges:
-    """What is planted in one series: a ratio from a night on, a drift a year, spikes."""
+    """Changes of a series: a ratio from `step_night` on, a factor a year, nights with spikes."""
 
     ratio: float = 1.0
-    night: int = 0
-    a_year: float = 1.0
+    step_night: int = 0
+    yearly_drift: float = 1.0
     spikes: tuple[int, ...] = ()
 
 
 def night_start(index: int) -> str:
-    """The start of a night, counted from 0."""
+    """The start of night `index`, from 0, as in the ledger."""
     return (START + timedelta(days=index)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_history(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPage:
-    """A history: every tenth series regresses, the next improves, the next drifts, one spikes."""
+    """Return a history; of ten series one regresses, one improves, one drifts, one has a spike."""
     rng = np.random.default_rng(seed)
     truths = [_planted_changes(number, nights) for number in range(series)]
     names = [_series_names(number) for number in range(series)]
@@ -61,9 +61,9 @@ def make_history(series: int = 20, nights: int = 90, seed: int = 1) -> history.H
 def _planted_changes(number: int, nights: int) -> PlantedChanges:
     step = max(2, nights - 12)
     return {
-        0: PlantedChanges(ratio=1.08 + 0.001 * number, night=step),
-        1: PlantedChanges(ratio=0.93, night=step - 5),
-        2: PlantedChanges(a_year=1.1),
+        0: PlantedChanges(ratio=1.08 + 0.001 * number, step_night=step),
+        1: PlantedChanges(ratio=0.93, step_night=step - 5),
+        2: PlantedChanges(yearly_drift=1.1),
         3: PlantedChanges(spikes=(nights // 2,)),
     }.get(number % 10, PlantedChanges())
 
@@ -82,8 +82,8 @@ def _night_rows(
     days = np.arange(nights)
     level = 2e-6 * (1 + names["size_bytes"] / 4096)
     values = level * np.exp(0.01 * rng.standard_normal(nights))
-    values *= truth.a_year ** (days / 365.25)
-    values[days >= truth.night] *= truth.ratio
+    values *= truth.yearly_drift ** (days / 365.25)
+    values[days >= truth.step_night] *= truth.ratio
     values[list(truth.spikes)] *= 1.5
     disturbances = rng.integers(0, 3, nights)
     width = np.abs(0.006 * rng.standard_normal((2, nights)))
@@ -125,14 +125,14 @@ def _provenance(nights: int) -> pl.DataFrame:
 
 
 def _expected_history(truth: PlantedChanges, nights: int) -> SeriesHistory:
-    if truth.a_year != 1.0:
-        drift = LevelDrift(truth.a_year, truth.a_year - 0.01, truth.a_year + 0.01)
+    if truth.yearly_drift != 1.0:
+        drift = LevelDrift(truth.yearly_drift, truth.yearly_drift - 0.01, truth.yearly_drift + 0.01)
         return SeriesHistory(nights, drift=drift, detectable_step=0.031)
     if truth.ratio != 1.0:
         margin = 0.01 * truth.ratio
         ends = (truth.ratio - margin, truth.ratio + margin)
         evidence = 30 * (truth.ratio - 1) + 4
-        step = Step(truth.night, truth.ratio, *ends, evidence, 4.3, nights - truth.night)
+        step = Step(truth.step_night, truth.ratio, *ends, evidence, 4.3, nights - truth.step_night)
         return SeriesHistory(nights, (step,), detectable_step=0.029)
     newest_night = NewestNight(1.002, 0.97, 1.03, is_outside=False)
     incidents = tuple(Incident(spike, spike, 1.5) for spike in truth.spikes)

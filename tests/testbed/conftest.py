@@ -92,9 +92,9 @@ def plain(cluster: Vcluster) -> Iterator[None]:
 
     def mend() -> None:
         settings = ("--rtt", "0", "--rate", "unlimited", "--loss", "0", "--queue", "64MiB", "--up")
-        cluster.ok("wan", *settings, "--reset", "--no-self-test")
+        cluster.run_checked("wan", *settings, "--reset", "--no-self-test")
         for node in cluster.status()["faults"]:
-            cluster.ok("fault", node, "--clear")
+            cluster.run_checked("fault", node, "--clear")
 
     mend()
     yield

@@ -18,13 +18,13 @@ def test_status_shows_nodes_partitions_and_link(cluster):
     assert status["daemons"]["slurmctld"]
     assert status["link"]["fabric"] == "wan"
     assert status["link"]["self_test"]["passed"]
-    partitions = cluster.ok("exec", "sinfo", "-h", "-o", "%P %D").split("\n")
+    partitions = cluster.run_checked("exec", "sinfo", "-h", "-o", "%P %D").split("\n")
     assert partitions[:3] == ["clusterA 2", "clusterB 2", "grid* 4"]
 
 
 def test_up_again_changes_nothing(cluster):
     world = cluster.world_pid()
-    assert "is up already" in cluster.ok("up")
+    assert "is up already" in cluster.run_checked("up")
     assert cluster.world_pid() == world
     process = cluster.run("up", "--nodes", "1+1")
     assert process.returncode == 2
@@ -32,9 +32,12 @@ def test_up_again_changes_nothing(cluster):
 
 
 def test_srun_runs_on_every_node(cluster):
-    hosts = cluster.ok("exec", "srun", "-N4", "hostname").split()
+    hosts = cluster.run_checked("exec", "srun", "-N4", "hostname").split()
     assert sorted(hosts) == ["a1", "a2", "b1", "b2"]
-    assert cluster.ok("exec", "srun", "-p", "clusterB", "-N2", "hostname").split()[0][0] == "b"
+    assert (
+        cluster.run_checked("exec", "srun", "-p", "clusterB", "-N2", "hostname").split()[0][0]
+        == "b"
+    )
 
 
 def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
@@ -74,26 +77,28 @@ def test_no_such_node_fails(cluster):
 
 
 def test_nodes_have_their_own_name_processes_shm_and_tmp(cluster):
-    cluster.ok("node", "a1", "touch", "/dev/shm/mark", "/tmp/mark")
+    cluster.run_checked("node", "a1", "touch", "/dev/shm/mark", "/tmp/mark")
     for name in ("a2", "b1"):
-        output = cluster.ok("node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm=")
+        output = cluster.run_checked(
+            "node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm="
+        )
         assert output.startswith(name)
         assert "mark" not in output
         assert output.count("slurmd") == 1
         assert "slurmctld" not in output
-    assert "mark" not in cluster.ok("exec", "ls", "/dev/shm", "/tmp")
+    assert "mark" not in cluster.run_checked("exec", "ls", "/dev/shm", "/tmp")
 
 
 def test_nodes_see_their_own_network_cards_in_sysfs(cluster):
-    assert cluster.ok("node", "a1", "ls", "/sys/class/net").split() == ["eth1", "lo"]
-    assert "brA" in cluster.ok("exec", "ls", "/sys/class/net")
+    assert cluster.run_checked("node", "a1", "ls", "/sys/class/net").split() == ["eth1", "lo"]
+    assert "brA" in cluster.run_checked("exec", "ls", "/sys/class/net")
 
 
 def test_namespaces_of_all_nodes_differ(cluster):
     kinds = ("net", "uts", "ipc", "pid", "mnt")
     readlink = ["readlink", *(f"/proc/self/ns/{kind}" for kind in kinds)]
     places = [("exec",), ("node", "a1"), ("node", "a2"), ("node", "b1"), ("node", "b2")]
-    outputs = [cluster.ok(*place, *readlink) for place in places]
+    outputs = [cluster.run_checked(*place, *readlink) for place in places]
     outputs.append(subprocess.check_output(readlink, text=True))
     assert len({name for output in outputs for name in output.split()}) == len(outputs) * len(kinds)
 
@@ -101,9 +106,9 @@ def test_namespaces_of_all_nodes_differ(cluster):
 def test_shared_folders_are_seen_by_all_nodes_also_below_tmp(cluster):
     share = cluster.share
     (share / "word").write_text("hello")
-    output = cluster.ok("exec", "srun", "-N4", "cat", str(share / "word"), cwd=share)
+    output = cluster.run_checked("exec", "srun", "-N4", "cat", str(share / "word"), cwd=share)
     assert output == "hello" * 4
-    assert cluster.ok("exec", "pwd", cwd=share).strip() == str(share)
+    assert cluster.run_checked("exec", "pwd", cwd=share).strip() == str(share)
 
 
 def test_a_folder_that_is_not_shared_is_refused(cluster, tmp_path):
@@ -125,7 +130,7 @@ def test_exec_passes_status_streams_and_terminal_type_through(cluster):
 
 def test_an_outer_slurm_job_does_not_show_inside(cluster, vcluster):
     env = {"SLURM_JOB_ID": "77", "SLURM_CONF": "/outer.conf", "PMI_RANK": "3", "OMPI_MCA_x": "y"}
-    lines = vcluster(cluster.home, cluster.name, env).ok("exec", "env").split("\n")
+    lines = vcluster(cluster.home, cluster.name, env).run_checked("exec", "env").split("\n")
     assert not [line for line in lines if line.startswith(("SLURM_", "PMI_"))]
     assert "OMPI_MCA_x=y" in lines
 
@@ -145,22 +150,22 @@ def test_keys_and_state_are_for_their_owner_only(cluster):
     key = cluster.state / "etc" / "munge" / "munge.key"
     assert key.stat().st_mode & 0o777 == 0o400
     assert cluster.state.stat().st_mode & 0o777 == 0o700
-    modes = cluster.ok("exec", "stat", "-c", "%a", "/etc/munge/munge.key", "/etc/munge")
+    modes = cluster.run_checked("exec", "stat", "-c", "%a", "/etc/munge/munge.key", "/etc/munge")
     assert modes.split() == ["400", "700"]
 
 
 def test_a_killed_slurmd_is_named_and_can_be_restarted(cluster):
-    cluster.ok("node", "b2", "pkill", "-x", "slurmd")
+    cluster.run_checked("node", "b2", "pkill", "-x", "slurmd")
     assert await_true(lambda: cluster.status()["state"] == "broken", 20)
     assert cluster.status()["why"] == "not running: b2"
-    cluster.ok("node", "b2", "slurmd")
+    cluster.run_checked("node", "b2", "slurmd")
     assert await_true(lambda: cluster.status()["state"] == "up", 20)
-    assert cluster.ok("exec", "srun", "-w", "b2", "hostname") == "b2\n"
+    assert cluster.run_checked("exec", "srun", "-w", "b2", "hostname") == "b2\n"
 
 
 def test_slurmctld_can_be_restarted(cluster):
-    cluster.ok("exec", "pkill", "-x", "slurmctld")
+    cluster.run_checked("exec", "pkill", "-x", "slurmctld")
     assert await_true(lambda: not cluster.status()["daemons"]["slurmctld"], 20)
-    cluster.ok("exec", "slurmctld")
+    cluster.run_checked("exec", "slurmctld")
     assert await_true(lambda: cluster.status()["state"] == "up", 20)
-    assert cluster.ok("exec", "srun", "-N4", "true") == ""
+    assert cluster.run_checked("exec", "srun", "-N4", "true") == ""

@@ -27,7 +27,7 @@ def accounted(home, vcluster):
         pytest.skip(str(error))
     cluster = vcluster(home, "accounted")
     try:
-        cluster.ok("up", "--nodes", "1+1", "--accounting", timeout=240)
+        cluster.run_checked("up", "--nodes", "1+1", "--accounting", timeout=240)
         yield cluster
     finally:
         cluster.run("down")
@@ -37,7 +37,7 @@ def jobs(cluster, expected):
     """Lines ``id|state|exit code``, once there are `expected` of them that ended."""
     deadline = time.monotonic() + 20
     while True:
-        lines = cluster.ok("exec", "sacct", "-nXP", "-o", "jobid,state,exitcode").split()
+        lines = cluster.run_checked("exec", "sacct", "-nXP", "-o", "jobid,state,exitcode").split()
         final_lines = [line for line in lines if "RUNNING" not in line and "PENDING" not in line]
         if len(final_lines) >= expected:
             return final_lines
@@ -46,15 +46,15 @@ def jobs(cluster, expected):
 
 
 def test_sacct_shows_jobs_of_this_and_of_earlier_boots(accounted):
-    accounted.ok("exec", "srun", "-N2", "true")
+    accounted.run_checked("exec", "srun", "-N2", "true")
     assert accounted.run("exec", "srun", "-N1", "sh", "-c", "exit 3").returncode == 3
     assert jobs(accounted, 2) == ["1|COMPLETED|0:0", "2|FAILED|3:0"]
     assert accounted.status()["daemons"] == dict.fromkeys(
         ("munged", "mariadbd", "slurmdbd", "slurmctld", "slurmd", "roundtrip-link"), True
     )
-    accounted.ok("down")
-    accounted.ok("up", "--nodes", "1+1", "--accounting")
-    accounted.ok("exec", "srun", "-N2", "true")
+    accounted.run_checked("down")
+    accounted.run_checked("up", "--nodes", "1+1", "--accounting")
+    accounted.run_checked("exec", "srun", "-N2", "true")
     assert jobs(accounted, 3)[2] == "100001|COMPLETED|0:0"
     log = (accounted.state / "log" / "mariadbd.out").read_text()
     assert "crash recovery" not in log.lower()
@@ -80,24 +80,24 @@ def rootless(home, vcluster):
 
 
 def test_slurm_link_and_caveats(rootless):
-    output = rootless.ok("up", "--nodes", "1+1", timeout=240)
+    output = rootless.run_checked("up", "--nodes", "1+1", timeout=240)
     assert "note: the link may not use SCHED_FIFO here" in output
     assert "note: rootless" in output
-    assert sorted(rootless.ok("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
-    assert "RTT 2 ms" in rootless.ok("wan", "--rtt", "2ms")
+    assert sorted(rootless.run_checked("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
+    assert "RTT 2 ms" in rootless.run_checked("wan", "--rtt", "2ms")
     assert rootless.status()["rootless"]
     assert (rootless.state / "world.json").stat().st_uid == NOBODY
     process = rootless.run("up", "--cpu-weight", "200")
     assert process.returncode == 2
     assert "needs root" in process.stderr
-    assert "is down" in rootless.ok("down")
+    assert "is down" in rootless.run_checked("down")
 
 
 @pytest.fixture(scope="module")
 def hub(home, vcluster):
     cluster = vcluster(home, "hub")
     try:
-        cluster.ok("up", "--nodes", "2+1", "--fabric", "hub", timeout=240)
+        cluster.run_checked("up", "--nodes", "2+1", "--fabric", "hub", timeout=240)
         yield cluster
     finally:
         cluster.run("down")
@@ -105,7 +105,9 @@ def hub(home, vcluster):
 
 def fastest(hub, size):
     """Shortest round trip in ms of pings with `size` bytes of payload, a1 to b1 on the hub."""
-    output = hub.ok("node", "a1", "ping", "-n", "-c", "10", "-i", "0.02", "-s", str(size), "b1-f")
+    output = hub.run_checked(
+        "node", "a1", "ping", "-n", "-c", "10", "-i", "0.02", "-s", str(size), "b1-f"
+    )
     return min(float(time) for time in re.findall(r"time=([\d.]+)", output))
 
 
@@ -118,28 +120,28 @@ def test_a_frame_takes_as_long_as_its_bits(hub, size):
 
 def test_the_rate_can_be_changed_also_from_the_head(hub):
     try:
-        output = hub.ok("exec", "testbed/vcluster", "hub", "--rate", "1Mbit/s")
+        output = hub.run_checked("exec", "testbed/vcluster", "hub", "--rate", "1Mbit/s")
         assert "rate 1 Mbit/s" in output
         assert fastest(hub, 1472) >= 0.99 * 2 * 8 * 1538 / 1e3
     finally:
-        hub.ok("hub", "--rate", "10Mbit/s")
+        hub.run_checked("hub", "--rate", "10Mbit/s")
 
 
 def test_all_traffic_shares_the_medium(hub):
     """While a2 floods b1, a1's pings wait for the medium, in both directions of one statistics."""
-    hub.ok("hub", "--reset", "--no-self-test")
+    hub.run_checked("hub", "--reset", "--no-self-test")
     flood = "ping -q -f -c 60 -s 1400 b1-f >/dev/null 2>&1 &"
-    output = hub.ok("node", "a2", "sh", "-c", f"{flood} ping -n -c 10 -i 0.02 a1-f; wait")
+    output = hub.run_checked("node", "a2", "sh", "-c", f"{flood} ping -n -c 10 -i 0.02 a1-f; wait")
     times = [float(time) for time in re.findall(r"time=([\d.]+)", output)]
     assert max(times) > 1.1  # at least one 1466-byte frame of 1.2 ms was in the way
-    (medium,) = json.loads(hub.ok("hub", "--stats"))["directions"]
+    (medium,) = json.loads(hub.run_checked("hub", "--stats"))["directions"]
     assert medium["sent"] >= 2 * 60
 
 
 def test_slurm_does_not_use_the_hub(hub):
-    frames = json.loads(hub.ok("hub", "--stats"))["directions"][0]["frames"]
-    assert len(hub.ok("exec", "srun", "-N3", "hostname").split()) == 3
-    assert json.loads(hub.ok("hub", "--stats"))["directions"][0]["frames"] == frames
+    frames = json.loads(hub.run_checked("hub", "--stats"))["directions"][0]["frames"]
+    assert len(hub.run_checked("exec", "srun", "-N3", "hostname").split()) == 3
+    assert json.loads(hub.run_checked("hub", "--stats"))["directions"][0]["frames"] == frames
 
 
 def test_a_hub_is_no_wan(hub):

@@ -16,7 +16,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def plain(cluster):
     yield
-    cluster.ok("wan", "--rtt", "0", "--up", "--force", "--reset", "--no-self-test")
+    cluster.run_checked("wan", "--rtt", "0", "--up", "--force", "--reset", "--no-self-test")
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def holder(cluster, record, *command):
 
 
 def stats(cluster):
-    return json.loads(cluster.ok("wan", "--stats"))
+    return json.loads(cluster.run_checked("wan", "--stats"))
 
 
 def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
-    cluster.ok("wan", "--loss", "10%", "--rate", "1Mbit/s", "--no-self-test")
+    cluster.run_checked("wan", "--loss", "10%", "--rate", "1Mbit/s", "--no-self-test")
     ping = ["node", "a1", "ping", "-c", "3", "-i", "0.1", "b1"]
     command = [str(CHECKOUT / "testbed" / "vcluster"), "--name", cluster.name, *ping]
     process = cluster.run("lease", "--rtt", "2ms", "--record", str(record), "--", *command)
@@ -70,13 +70,13 @@ def test_who_has_no_lease_is_refused_and_the_holder_named(cluster, record):
     lease_process.terminate()
     assert lease_process.wait(20) == 128 + signal.SIGTERM
     assert json.loads(record.read_text())["status"] == 128 + signal.SIGTERM
-    cluster.ok("wan", "--rtt", "4ms")
+    cluster.run_checked("wan", "--rtt", "4ms")
 
 
 def test_force_breaks_the_lease_and_leaves_a_mark(cluster, record):
     process = holder(cluster, record, "sleep", "60")
-    cluster.ok("wan", "--rtt", "4ms", "--force", "--no-self-test")
-    cluster.ok("wan", "--rtt", "1ms", "--force", "--no-self-test")
+    cluster.run_checked("wan", "--rtt", "4ms", "--force", "--no-self-test")
+    cluster.run_checked("wan", "--rtt", "1ms", "--force", "--no-self-test")
     process.terminate()
     process.wait(20)
     lease = json.loads(record.read_text())
@@ -96,7 +96,7 @@ def test_a_change_behind_everybodys_back_is_counted(cluster, record):
     )
     for command in (b"delay_us=2000", b"delay_us=2000 up", b"stats"):
         script = template.format(str(cluster.state / "run"), command)
-        cluster.ok("exec", "/usr/bin/python3", "-c", script)
+        cluster.run_checked("exec", "/usr/bin/python3", "-c", script)
     process.terminate()
     process.wait(20)
     lease = json.loads(record.read_text())
@@ -108,13 +108,13 @@ def test_a_killed_holder_holds_nothing(cluster, record):
     process = holder(cluster, record, "sleep", "1")
     process.kill()
     process.communicate()
-    cluster.ok("lease", "--wait", "0", "--rtt", "3ms", "--", "true")
+    cluster.run_checked("lease", "--wait", "0", "--rtt", "3ms", "--", "true")
     assert stats(cluster)["rtt_ms"] == 3
 
 
 def test_the_next_one_waits(cluster, record):
     process = holder(cluster, record, "sleep", "1")
-    cluster.ok("lease", "--rtt", "3ms", "--", "true")
+    cluster.run_checked("lease", "--rtt", "3ms", "--", "true")
     assert process.wait(20) == 0
     assert stats(cluster)["rtt_ms"] == 3
 

@@ -63,29 +63,29 @@ def test_down_leaves_nothing(single):
     if "no CPU controller" in process.stderr:
         process = single.run("up", "--nodes", "1+1")
     assert process.returncode == 0, process.stderr
-    single.ok("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
-    single.ok("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
+    single.run_checked("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
+    single.run_checked("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
     pids = descendants(single.world_pid())
     spaces = namespaces(pids) - namespaces([os.getpid()])
     assert len(spaces) >= 5 * 3  # five kinds, of the head and of two nodes
-    output = single.ok("down")
+    output = single.run_checked("down")
     assert "is down" in output
     assert not [pid for pid in pids if spaces & namespaces([pid])]
     wait_gone(spaces)
     assert host_state() == first_state
     assert not (single.state / "run").exists()
-    assert "is not up" in single.ok("down")
+    assert "is not up" in single.run_checked("down")
 
 
 def test_two_clusters_at_once_are_strangers(cluster, single):
-    single.ok("up", "--nodes", "1+1")
-    assert sorted(single.ok("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
-    assert len(cluster.ok("exec", "srun", "-N4", "hostname").split()) == 4
+    single.run_checked("up", "--nodes", "1+1")
+    assert sorted(single.run_checked("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
+    assert len(cluster.run_checked("exec", "srun", "-N4", "hostname").split()) == 4
     key = Path("etc/munge/munge.key")
     assert (single.state / key).read_bytes() != (cluster.state / key).read_bytes()
-    single.ok("wan", "--rtt", "5ms", "--no-self-test")
+    single.run_checked("wan", "--rtt", "5ms", "--no-self-test")
     assert cluster.status()["link"]["rtt_ms"] == 0
-    single.ok("down")
+    single.run_checked("down")
     assert cluster.status()["state"] == "up"
 
 
@@ -102,7 +102,7 @@ def test_up_works_after_the_world_was_killed_while_booting(single):
     assert process.returncode == 1
     assert "died while booting" in error
     wait_gone(spaces)
-    single.ok("up", "--nodes", "1+1")
+    single.run_checked("up", "--nodes", "1+1")
     assert single.status()["state"] == "up"
 
 
@@ -113,7 +113,7 @@ def test_up_works_after_up_itself_was_killed(single):
     process.kill()
     process.communicate(timeout=30)
     wait_gone(spaces)  # nobody accepted the world, so it ended
-    single.ok("up", "--nodes", "1+1")
+    single.run_checked("up", "--nodes", "1+1")
     assert single.world_pid() != world
 
 
@@ -129,11 +129,11 @@ def test_ctrl_c_while_booting_leaves_nothing(single):
 
 @pytest.mark.parametrize("victim", ["slurmctld", "roundtrip-link", "the world"])
 def test_up_mends_a_cluster_that_is_half_dead(single, victim):
-    single.ok("up", "--nodes", "1+1")
+    single.run_checked("up", "--nodes", "1+1")
     if victim == "the world":
         os.kill(single.world_pid(), signal.SIGKILL)
     else:
-        single.ok("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
+        single.run_checked("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
     assert await_true(lambda: single.status()["state"] != "up", 10)
     assert single.status()["state"] == "broken"
     assert single.run("status").returncode == 1
@@ -151,40 +151,40 @@ def test_a_second_up_at_the_same_time_waits_and_finds_it_up(single):
     assert "is up in" in output
     assert "waiting for it" in second_up.stderr
     assert "is up already" in second_up.stdout
-    assert len(single.ok("exec", "srun", "-N2", "hostname").split()) == 2
+    assert len(single.run_checked("exec", "srun", "-N2", "hostname").split()) == 2
 
 
 def test_a_down_while_booting_waits_and_ends_it(single):
     process = start_up(single)
-    assert "is down" in single.ok("down", timeout=240)
+    assert "is down" in single.run_checked("down", timeout=240)
     process.communicate(timeout=240)
     assert process.returncode == 0
     assert single.status()["state"] == "down"
 
 
 def test_a_node_loses_its_power_and_gets_it_back(single):
-    single.ok("up", "--nodes", "2+1")
+    single.run_checked("up", "--nodes", "2+1")
     pid_file = single.state / "run" / "nodes" / "a2.pid"
     pid = pid_file.read_text()
-    single.ok("node", "a2", "sh", "-c", "sleep 300 >/dev/null 2>&1 &")
-    single.ok("power", "a2", "off")
+    single.run_checked("node", "a2", "sh", "-c", "sleep 300 >/dev/null 2>&1 &")
+    single.run_checked("power", "a2", "off")
     assert single.run("power", "a2", "off").returncode == 2
     assert single.status()["state"] == "broken"
     ping = ["node", "a1", "ping", "-c", "1", "-W", "1", "10.78.1.2"]
     assert single.run(*ping).returncode == 1
     assert single.run("node", "a2", "true").returncode != 0
-    single.ok("power", "a2", "on")
+    single.run_checked("power", "a2", "on")
     assert await_true(lambda: single.status()["state"] == "up", 60), single.status()
-    assert single.ok(*ping)
-    assert single.ok("exec", "srun", "-w", "a2", "hostname").split() == ["a2"]
+    assert single.run_checked(*ping)
+    assert single.run_checked("exec", "srun", "-w", "a2", "hostname").split() == ["a2"]
     assert pid_file.read_text() != pid
-    assert "sleep" not in single.ok("node", "a2", "ps", "-e", "-o", "comm=")
+    assert "sleep" not in single.run_checked("node", "a2", "ps", "-e", "-o", "comm=")
     assert single.run("power", "a9", "off").returncode == 2
 
 
 def cpu_group(cluster, *place):
     """The CPU cgroup that a command finds itself in."""
-    lines = cluster.ok(*place, "cat", "/proc/self/cgroup").splitlines()
+    lines = cluster.run_checked(*place, "cat", "/proc/self/cgroup").splitlines()
     return next(
         path
         for _, controllers, path in (line.split(":", 2) for line in lines)

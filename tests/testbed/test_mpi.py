@@ -44,9 +44,9 @@ def build(cluster):
 
 @pytest.fixture(params=[0, 4], ids=["no-delay", "4ms"])
 def rtt_ms(cluster, request):
-    cluster.ok("wan", "--rtt", f"{request.param}ms")
+    cluster.run_checked("wan", "--rtt", f"{request.param}ms")
     yield request.param
-    cluster.ok("wan", "--rtt", "0")
+    cluster.run_checked("wan", "--rtt", "0")
 
 
 def run(cluster, vcluster, variables, srun, attempts=1):
@@ -54,7 +54,9 @@ def run(cluster, vcluster, variables, srun, attempts=1):
     job = vcluster(cluster.home, cluster.name, variables)
     for attempt in range(attempts):
         try:
-            output = job.ok("exec", "srun", "-Q", "-t1", "--ntasks-per-node=1", *srun, timeout=20)
+            output = job.run_checked(
+                "exec", "srun", "-Q", "-t1", "--ntasks-per-node=1", *srun, timeout=20
+            )
             return dict(re.findall(r"(\w+)=(\S+)", output))
         except subprocess.TimeoutExpired:
             job.run("exec", "scancel", "--signal=KILL", "-u", "root")

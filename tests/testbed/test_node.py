@@ -87,10 +87,10 @@ def with_slurmd(cluster, vcluster, body):
 def test_a_node_that_fails_once_is_tried_again(single, vcluster):
     body = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
     cluster, folder = with_slurmd(single, vcluster, body)
-    cluster.ok("up", "--nodes", "1+1", "--share", str(folder))
+    cluster.run_checked("up", "--nodes", "1+1", "--share", str(folder))
     log = (single.state / "log" / "world.log").read_text()
     assert "node b1: ended with status 1 (attempt 1)" in log
-    assert len(cluster.ok("exec", "srun", "-N2", "hostname").split()) == 2
+    assert len(cluster.run_checked("exec", "srun", "-N2", "hostname").split()) == 2
 
 
 @pytest.mark.nightly

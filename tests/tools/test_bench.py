@@ -116,7 +116,7 @@ def test_drift_between_blocks_is_taken_for_a_difference(
 ) -> None:
     """Latency grows by a third half-way: in one round both have it, in two blocks one has."""
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
-    original = synthetic.SyntheticTree.launch
+    original = synthetic.SyntheticTree.write_launch
 
     def launch(self: synthetic.SyntheticTree, number: int, environ: str, rng: Any) -> Any:
         title, latency, *rest = synthetic.TOOLCHAINS[OPENMPI]

@@ -204,8 +204,8 @@ def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) ->
 def test_rows_of_two_placements_carry_different_labels(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI, MPICH))
     for number in range(1, 7):
-        tree.case(
-            tree.folder(number, MPICH),
+        tree.write_case(
+            tree.launch_folder(number, MPICH),
             MPICH,
             display_name="NetPIPE %mode=pingpong %placement=one-per-node",
             parameters={"mode": "pingpong", "placement": "one-per-node"},
@@ -293,12 +293,12 @@ def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> Non
 def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
     recording = Path(__file__).parents[2] / "data" / "netpipe" / "NPopenmpi-4.1.4.full.out"
-    folder = tree.folder(1, OPENMPI).with_name("NetPIPEReference_1")
+    folder = tree.launch_folder(1, OPENMPI).with_name("NetPIPEReference_1")
     folder.mkdir()
     (folder / "np.out").write_bytes(recording.read_bytes())
     netpipe_output.convert_output(folder / "np.out", "NPopenmpi", 2, hosts=["node"])
     name = "NetPIPEReference %placement=shared-memory"
-    tree.case(
+    tree.write_case(
         folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name
     )
     (table,) = [table for table in part(tree).tables if "Ours, median" in column_names(table)]
