@@ -40,7 +40,7 @@ def nights() -> str:
     """The history page of the sixty nights, judged by the thresholds of this checkout."""
     measured = pl.read_parquet(NIGHTS / "nights.parquet")
     provenance = pl.read_parquet(NIGHTS / "provenance.parquet")
-    settings = analysis.default().history
+    settings = analysis.default_settings().history
     judged = detection.histories(measured, settings)
     page = history.HistoryPage(
         "sixty-nights", "emulated-pair", measured, provenance, judged, settings, notices=(NOTICE,)

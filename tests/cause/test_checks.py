@@ -39,7 +39,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
             return [Launch("id", "case", *next(rest), folder.name, "gnu")]
 
         monkeypatch.setattr(session, "run_session", lambda *_: 0.0)
-        monkeypatch.setattr(checks, "scan", scan)
+        monkeypatch.setattr(checks, "scan_launches", scan)
         monkeypatch.setattr(scheduler.RoundPauses, "sleep", take)
         case = SimpleNamespace(partition="p")
         item = ExpectedCase(case, "netpipe.py", (), "netpipe")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from roundtrip.cli.process import SigtermInterrupt
 from roundtrip.errors import UserError
 from roundtrip.measure import environment, matrix, session
 from roundtrip.measure.campaign_file import Campaign
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.sites.site import Case
 
@@ -177,7 +177,7 @@ def test_it_stops_when_all_is_decided(played: Callable[..., Result], tmp_path: P
     result = played(OPENMPI, MPICH)
     assert result.exit_code == 1, result.output
     assert f"regressed: {OPENMPI} is faster" in result.stdout
-    launches = scan(newest_tree(tmp_path))
+    launches = scan_launches(newest_tree(tmp_path))
     assert 12 <= len(launches) <= 60
     run_state = state(tmp_path)
     assert run_state["finished"] is not None
@@ -220,10 +220,10 @@ def test_interrupted_it_judges_what_is_there_and_goes_on_later(
     assert "3 rounds" in result.stdout
     assert "open" in result.stdout
     assert state(tmp_path)["finished"] is None
-    assert len(scan(newest_tree(tmp_path))) == 6
+    assert len(scan_launches(newest_tree(tmp_path))) == 6
     second_result = played(OPENMPI, MPICH, "--resume")
     assert second_result.exit_code == 1, second_result.output
-    assert len(scan(newest_tree(tmp_path))) >= 12
+    assert len(scan_launches(newest_tree(tmp_path))) >= 12
     assert state(tmp_path)["finished"] is not None
 
 
@@ -240,7 +240,9 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
     second_result = played(OPENMPI, MPICH, "--resume", "--format", "json")
     assert second_result.exit_code == 1, second_result.output
     rounds: dict[int, list[str]] = {}
-    for launch in sorted(scan(newest_tree(tmp_path)), key=lambda launch: int(launch.session)):
+    for launch in sorted(
+        scan_launches(newest_tree(tmp_path)), key=lambda launch: int(launch.session)
+    ):
         assert launch.campaign_round is not None
         rounds.setdefault(launch.campaign_round, []).append(str(launch.environ))
     full_rounds = {number: sides for number, sides in rounds.items() if len(sides) == 2}
@@ -291,7 +293,7 @@ def test_a_side_that_never_comes_back_is_an_error(
     result = played(OPENMPI, MPICH, fails=[MPICH])
     assert isinstance(result.exception, UserError)
     assert f"no launch with toolchain={MPICH}" in str(result.exception)
-    assert len(scan(newest_tree(tmp_path))) <= 5
+    assert len(scan_launches(newest_tree(tmp_path))) <= 5
 
 
 def test_a_fault_of_a_request_names_no_file_that_nobody_wrote(

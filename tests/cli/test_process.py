@@ -132,7 +132,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small bundle."""
     folder, environs = tmp_path_factory.mktemp("built") / "run", ("openmpi41-boost181",)
     tree = SyntheticTree(folder, launches=2, environs=environs, sizes=[1, 1024], samples=3)
-    return bundle.build(tree.write().path)
+    return bundle.build_bundle(tree.write().path)
 
 
 @pytest.mark.parametrize(

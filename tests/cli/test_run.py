@@ -105,7 +105,7 @@ def test_the_option_has_its_old_name_too_and_says_the_new_one(begun: Begun) -> N
     assert result.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")
 
 
-LEVELS = analysis.default().statistics
+LEVELS = analysis.default_settings().statistics
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:
     path = tree().path
-    bundle_path = bundle.build(path)
+    bundle_path = bundle.build_bundle(path)
     revision = publish.publish(bundle_path, tmp_path / "reports")
     night = "local/synthetic/2026-11-21"
     specs = [path, bundle_path, revision, revision / "bundle", night, f"{night}/{revision.name}"]
@@ -58,10 +58,12 @@ def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
 def test_the_newest_revision_of_a_night_is_taken(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:
-    first_revision = publish.publish(bundle.build(tree("one", seed=1).path), tmp_path / "reports")
+    first_revision = publish.publish(
+        bundle.build_bundle(tree("one", seed=1).path), tmp_path / "reports"
+    )
     newest_revision = first_revision.with_name("r2")
     newest_revision.mkdir()
-    bundle.build(tree("other", seed=2).path).rename(newest_revision / "bundle")
+    bundle.build_bundle(tree("other", seed=2).path).rename(newest_revision / "bundle")
     night = str(Path("local") / "synthetic" / first_revision.parent.name)
     digest = sources.side(night).data.manifest.digest
     assert digest == sources.side(str(newest_revision)).data.manifest.digest

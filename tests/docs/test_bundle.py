@@ -23,7 +23,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("guide") / "run", launches=2, samples=3, sizes=[1, 64]
     )
     tree.expected = [{"case": "NetPIPE/mode=stream@local:smp+x", "launches": 1}]
-    return bundle.build(tree.write().path)
+    return bundle.build_bundle(tree.write().path)
 
 
 def answer(name: str, built: Path) -> Any:

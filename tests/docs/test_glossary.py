@@ -74,7 +74,7 @@ def parts(make_tree: Callable[..., Any]) -> list[ReportSection]:
     """A report of NetPIPE, with too few launches for some verdicts, and the ring's part."""
     tree = make_tree(launches=9, samples=8)
     return [
-        *build_report(data.read_bundle(bundle.build(tree.path))).sections,
+        *build_report(data.read_bundle(bundle.build_bundle(tree.path))).sections,
         study_section(ring.ring_data(ring.TRANSPORT_COSTS)),
     ]
 

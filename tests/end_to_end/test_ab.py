@@ -14,7 +14,7 @@ from support.command import await_result, start_roundtrip
 from support.programs import command_environment, skip_without_toolchains
 
 from roundtrip import paths
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.sites.toolchains.spec import read_catalogue
 
 BASE, NEW, ALIAS = "openmpi41-boost181", "mpich40-boost181", "openmpi41-boost174"
@@ -82,10 +82,10 @@ def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, s
     assert status == 130, err
     assert "series compared" in out
     assert re.search(rf"roundtrip ab {BASE} {NEW} .*--fail-on 0.01% .*--resume", err)
-    launch_count = len(scan(tree(environment)))
+    launch_count = len(scan_launches(tree(environment)))
     second_process = start_roundtrip(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
     assert await_result(second_process)[0] in (0, 1, 2)
-    assert len(scan(tree(environment))) > launch_count
+    assert len(scan_launches(tree(environment))) > launch_count
 
 
 def test_one_toolchain_under_two_names_is_no_change(

@@ -15,7 +15,7 @@ import pytest
 from support.command import await_result, start_roundtrip
 from support.programs import CHECKOUT, command_environment, skip_without_toolchains
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.sites.toolchains.spec import read_catalogue
 
 TOOLCHAIN = read_catalogue().smoke_names[0]
@@ -67,7 +67,9 @@ def wait_for_a_round(process: subprocess.Popen[str], environment: dict[str, str]
 
 
 def passed(run_tree: Path) -> Counter[str]:
-    return Counter(launch.case_id for launch in scan(run_tree) if launch.status == "passed")
+    return Counter(
+        launch.case_id for launch in scan_launches(run_tree) if launch.status == "passed"
+    )
 
 
 @pytest.mark.nightly
@@ -116,7 +118,7 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Boost.MPI (Serialized)" in page.read_text()
     assert list(passed(tree(environment)).values()) == [3]
-    launch = scan(tree(environment))[0]
+    launch = scan_launches(tree(environment))[0]
     assert launch.run_record["ranks"] == 2
     series = read_catalogue().toolchains[TOOLCHAIN].mpi.series
     assert f"Open MPI v{series}" in launch.run_record["mpi"]["library"]
@@ -142,7 +144,9 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
         time.sleep(rng.uniform(0, 4))
         process.send_signal(blow)
         await_result(process)
-        passed_ids = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}
+        passed_ids = {
+            launch.id for launch in scan_launches(tree(environment)) if launch.status == "passed"
+        }
         assert earlier_ids <= passed_ids
         earlier_ids = passed_ids
         if json.loads((tree(environment) / "state.json").read_text())["finished"]:

@@ -31,7 +31,7 @@ from support.virtual import (
 )
 
 from roundtrip.measure import analysis, manifest, records
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 pytestmark = cluster_marks()
 CAMPAIGN = f"""\
@@ -84,7 +84,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster
         thresholds = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
         for name in (*thresholds, "waited_fraction = 0.1 "):
             limits = limits.replace(name, f"{name.split('=')[0]}= 1000000.0 ")
-        file = checkout / "site-configs" / "virtual" / analysis.FILE_NAME
+        file = checkout / "site-configs" / "virtual" / analysis.ANALYSIS_FILE
         file.write_text(limits.replace(USUAL, RAISED))
         yield replace(cluster, checkout=checkout)
 
@@ -108,7 +108,7 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
 
     def write(folder: Path) -> str:
         shutil.copytree(revision / "bundle", folder, ignore=shutil.ignore_patterns("history"))
-        (folder / manifest.FILE_NAME).unlink()
+        (folder / manifest.MANIFEST_FILE).unlink()
         table = pl.read_parquet(folder / "medians.parquet")
         noise = table.select(series).unique().sort(series)
         noise = noise.with_columns(factor=np.exp(SD * rng.standard_normal(noise.height)))
@@ -173,8 +173,8 @@ def test_a_changed_eager_limit_is_found_and_confirmed(cluster: VirtualCluster) -
     assert "sign test" in (revision / "report.html").read_text()
 
     (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{records.CONFIRMATION_FOLDER}")
-    assert len(scan(tree)) == 2 * launches, "each round has the case and its control"
-    assert len(scan(tree.parent)) == 4, "and none of them is one of the night's own"
+    assert len(scan_launches(tree)) == 2 * launches, "each round has the case and its control"
+    assert len(scan_launches(tree.parent)) == 4, "and none of them is one of the night's own"
     bundle = revision / "bundle"
     assert pl.read_parquet(bundle / "cases.parquet").height == 4
     command = ["roundtrip", "report", str(revision), "--verify"]

@@ -17,7 +17,7 @@ from support.command import await_result, start_roundtrip
 from support.programs import CHECKOUT, command_environment, skip_without_toolchains
 from support.virtual import ENVIRON, VirtualCluster
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.sites import programs
 
 TOOLCHAIN = "mpich40-boost181"
@@ -97,7 +97,7 @@ def built(begin: Any, tmp_path: Path) -> list[Path]:
     status, error = ended(begin("--no-report"))
     assert status == 0, error
     (tree,) = trees(tmp_path)
-    launches = scan(tree)
+    launches = scan_launches(tree)
     assert {launch.run_record["identity"][0]["library"] for launch in launches} == {
         "MPICH Version: 4.0.2"
     }

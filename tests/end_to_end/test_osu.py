@@ -14,7 +14,7 @@ from support.command import CommandResult, await_result, start_roundtrip
 from support.programs import CHECKOUT, command_environment, skip_without_toolchains, write_script
 
 from roundtrip import paths
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 DATA = CHECKOUT / "tests" / "data" / "osu"
 TOOLCHAIN = "openmpi41-boost181"
@@ -98,7 +98,7 @@ def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> Non
     assert process.returncode == 1, process.stderr
     launches = {
         re.split("benchmark=|,placement", launch.case_id)[1]: launch
-        for launch in scan(state.parent)
+        for launch in scan_launches(state.parent)
     }
     assert launches["latency"].status == "passed"
     assert launches["latency"].run_record["version"] == "5.9"
@@ -129,7 +129,7 @@ def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> Non
     )
     process, state = run(tmp_path, SIMULATED, "--site", "simulated")
     assert process.returncode == 0, process.stderr
-    launches = list(scan(state.parent))
+    launches = list(scan_launches(state.parent))
     assert [(launch.status, launch.reason) for launch in launches] == [("passed", "")] * 2
     run_json = launches[0].run_record
     assert run_json["hosts"] == [f"odin{rank}" for rank in range(4)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.virtual import CHECKOUT, ENVIRON, VirtualCluster, campaign_text
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 RTT_S = 2e-3
 NIGHTLY = "roundtrip-nightly"
@@ -57,7 +57,7 @@ def test_a_night_is_submitted_run_and_reported(cluster: VirtualCluster) -> None:
     assert cluster.await_end(job) == 0, output
     assert "2 cases: 4 of 4 launches completed" in output
     (tree,) = (cluster.share / "runs/night/virtual").iterdir()
-    launches = scan(tree)
+    launches = scan_launches(tree)
     counts = Counter(launch.case_id for launch in launches if launch.status == "passed")
     assert sorted(counts.values()) == [2, 2]
     for launch in launches:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 #: Why a test of the whole drill is skipped.
 MANY = "one of many faults of its kind: make faults"
@@ -131,7 +131,7 @@ class Oracle:
         if self.tree is None:
             row.false_green += status == 0
             return
-        all_launches = scan(self.tree)
+        all_launches = scan_launches(self.tree)
         launches = [launch for launch in all_launches if launch.status == "passed"]
         fingerprints = {
             launch.id: fingerprint(launch.folder) for launch in launches if launch.folder

@@ -14,7 +14,7 @@ from faults.oracle import TALLY, Row, fingerprint
 from faults.trial import LOCAL, Trial, numbered, running_at
 from support.virtual import VirtualCluster, campaign_text, mounted_small_disk
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 MOMENTS = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between", "collect")
 
@@ -116,13 +116,13 @@ def test_a_damaged_launch_is_not_counted_and_the_other_is_kept(
         tree = tmp_path / str(number)
         shutil.copytree(whole, tree)
         folders = sorted(
-            item.folder for item in scan(tree) if item.status == "passed" and item.folder
+            item.folder for item in scan_launches(tree) if item.status == "passed" and item.folder
         )
         target = rng.choice(folders)
         fingerprints = {folder: fingerprint(folder) for folder in folders}
         damage(target / rng.choice(("samples.csv", "run.json", "case.json")), rng)
         row.injected += 1
-        passed_folders = [item.folder for item in scan(tree) if item.status == "passed"]
+        passed_folders = [item.folder for item in scan_launches(tree) if item.status == "passed"]
         row.doubled += len(passed_folders) - len(set(passed_folders))
         row.lost += any(folder not in passed_folders for folder in folders if folder != target)
         row.false_green += target in passed_folders and fingerprint(target) != fingerprints[target]

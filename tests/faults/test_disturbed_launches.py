@@ -107,7 +107,7 @@ class Launch:
     def marks(self) -> list[str]:
         """What is said of it, but of what a busy machine does: load, switches, waiting."""
         reasons = disturbance.disturbance_reasons(
-            self.record(), analysis.default().disturbance, None
+            self.record(), analysis.default_settings().disturbance, None
         )
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
@@ -133,7 +133,9 @@ class ThirdParty(Launch):
         ]
         assert nodes[0] == nodes[1]
         assert all(name in node for node in run["nodes"] for name in traffic)
-        reasons = disturbance.disturbance_reasons(run, analysis.default().disturbance, None)
+        reasons = disturbance.disturbance_reasons(
+            run, analysis.default_settings().disturbance, None
+        )
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
 
@@ -227,5 +229,5 @@ def test_a_launch_that_nobody_touched_has_no_such_mark(
     launch = Launch(netpipe, tmp_path, ranks=ranks)
     assert launch.marks() == []
     run = launch.record()
-    assert disturbance.partial_reason(run, analysis.default().disturbance) == ""
+    assert disturbance.partial_reason(run, analysis.default_settings().disturbance) == ""
     assert len(run["disturbance"]["cpu_s"]) == ranks

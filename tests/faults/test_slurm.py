@@ -15,7 +15,7 @@ from faults.storm import Fault, long_campaign, nodes_are_back, slurm, state_lost
 from faults.trial import Trial, processes
 from support.virtual import VirtualCluster, await_true, campaign_text
 
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 
 def _last_node(cluster: VirtualCluster, job: str) -> str:
@@ -140,7 +140,7 @@ def test_a_launch_that_slurm_suspends_says_so(cluster: VirtualCluster) -> None:
     cluster.run_checked("exec", "scontrol", "resume", job)
     trial.complete(row, process)
     assert trial.oracle.tree
-    (launch,) = scan(trial.oracle.tree)
+    (launch,) = scan_launches(trial.oracle.tree)
     assert launch.status == "passed"
     assert any(reason.startswith("suspended: ") for reason in launch.disturbance_reasons)
     assert "suspended: " in trial.log
@@ -162,7 +162,9 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(
     nodes_are_back(cluster)
     trial.complete(row, process)
     assert trial.oracle.tree
-    (failure,) = (launch for launch in scan(trial.oracle.tree) if launch.status == "failed")
+    (failure,) = (
+        launch for launch in scan_launches(trial.oracle.tree) if launch.status == "failed"
+    )
     assert failure.nodes_down == (node,)
     assert f"node {node} failed (Slurm: down, or its step gone)" in trial.log
 
@@ -192,7 +194,7 @@ def over_the_link(
 ) -> None:
     text = campaign_text(n, over_link=True, budget=2)
     runs = storm(cluster, cluster.share / name, faults, seed, n, text)
-    launches = [item for run in runs if run.oracle.tree for item in scan(run.oracle.tree)]
+    launches = [item for run in runs if run.oracle.tree for item in scan_launches(run.oracle.tree)]
     reasons = [item.reason for item in launches if item.status == "failed"]
     link_reasons = [reason for reason in reasons if "link changed" in reason]
     assert len(link_reasons) >= len(faults) / 2, reasons  # one may end before it is struck

@@ -45,7 +45,7 @@ def tree() -> SyntheticTree:
         extras={"emulated": {"wan_rtt_ms": 2}},
     )
     run_tree.write()
-    bundle.build(run_tree.path)
+    bundle.build_bundle(run_tree.path)
     return run_tree
 
 
@@ -82,7 +82,7 @@ def check_of(
             (copy / name).write_bytes(content)
             if forged:
                 facts = manifest.verify(original).data
-                (copy / manifest.FILE_NAME).unlink()
+                (copy / manifest.MANIFEST_FILE).unlink()
                 manifest.write_unsigned(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
                 reader.require_decodable_bundle(copy)

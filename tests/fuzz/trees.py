@@ -12,7 +12,7 @@ from fuzz.mutate import mutated
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.report.build import build_report
 from roundtrip.report.data import read_bundle
 
@@ -35,7 +35,7 @@ def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random
         files.sha256((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
         for launch in launches
     }
-    run_launches = scan(run)
+    run_launches = scan_launches(run)
     passed_folders = {launch.folder for launch in run_launches if launch.status == "passed"}
     for launch in run_launches:
         assert launch.status != "passed" or launch.samples_sha256 in digests, "a bad row was kept"
@@ -47,7 +47,7 @@ def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random
         )
         assert not is_unharmed or folder in passed_folders, "a good launch was lost"
     try:
-        bundle_path = bundle.build(run)
+        bundle_path = bundle.build_bundle(run)
     except UserError as error:
         assert "\n" not in str(error)
         return False

@@ -21,7 +21,7 @@ from roundtrip.history.night_rows import NIGHTS, SERIES
 from roundtrip.measure import analysis
 from roundtrip.stats.nights.verdicts import Verdict
 
-SETTINGS = analysis.default().history
+SETTINGS = analysis.default_settings().history
 calibrate = partial(run_roundtrip, "calibrate")
 
 

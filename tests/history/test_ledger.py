@@ -302,7 +302,7 @@ def test_intervals_of_all_nights_have_the_level_of_the_site(
 ) -> None:
     NightWriter(tmp_path, series=2, launches=7).write(2)
     assert read(tmp_path).nights["low"].null_count() == 0
-    default = analysis.default()
+    default = analysis.default_settings()
     statistics = default.statistics.model_copy(update={"confidence_level": 0.99})
     strict_analysis = replace(default, statistics=statistics)
     monkeypatch.setattr(analysis, "load_for_site", lambda site: strict_analysis)

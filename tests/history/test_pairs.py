@@ -19,7 +19,7 @@ from roundtrip.history.ledger import Ledger
 from roundtrip.measure import analysis, bundle_tables, manifest
 from roundtrip.report import data
 
-THRESHOLDS = analysis.default()
+THRESHOLDS = analysis.default_settings()
 
 
 def read(reports: Path, annotations: Sequence[Annotation] = ()) -> Ledger:

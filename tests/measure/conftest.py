@@ -20,7 +20,7 @@ from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle, scheduler, session
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix, SkippedCase
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.runner import Runner
@@ -90,7 +90,7 @@ class Stage:
             return runner.run()
 
     def passed(self) -> Counter[str]:
-        launches = scan(self.tree.path)
+        launches = scan_launches(self.tree.path)
         return Counter(launch.case_id for launch in launches if launch.status == "passed")
 
 
@@ -177,4 +177,4 @@ def two_launches(make_tree: Maker) -> SyntheticTree:
 @pytest.fixture
 def bundle_path(tree: SyntheticTree) -> Path:
     """The bundle of a tree with one launch."""
-    return bundle.build(tree.path)
+    return bundle.build_bundle(tree.path)

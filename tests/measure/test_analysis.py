@@ -30,12 +30,12 @@ def changed(old: str, new: str) -> str:
 def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
     assert "[history]" not in without_history()
     thresholds = analysis.parse(without_history(), FILE)
-    assert thresholds.history == analysis.default().history
+    assert thresholds.history == analysis.default_settings().history
     assert "[history]" not in thresholds.toml_text
 
 
 def test_the_package_thresholds_are_good() -> None:
-    levels = analysis.default().statistics
+    levels = analysis.default_settings().statistics
     assert 0 < levels.minimum_effect <= levels.equivalence_margin < 1
 
 
@@ -43,7 +43,7 @@ def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: P
     file = tmp_path / "analysis.toml"
     file.write_text(analysis.default_toml().split("[netpipe]")[0])
     thresholds = analysis.load(file)
-    assert thresholds.study_tables == analysis.default().study_tables
+    assert thresholds.study_tables == analysis.default_settings().study_tables
     assert thresholds.toml_text == file.read_text()
 
 
@@ -62,7 +62,7 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
         thresholds.default_toml
         == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
     )
-    assert analysis.default().default_toml == ""
+    assert analysis.default_settings().default_toml == ""
     with pytest.raises(UserError, match="'great_loss' is missing"):
         analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
 
@@ -96,7 +96,7 @@ def test_a_wrong_threshold_is_named_with_its_line(old: str, new: str, complaint:
 
 
 def test_long_messages_of_nodes_are_longer_than_short_ones() -> None:
-    sizes = analysis.default().nodes
+    sizes = analysis.default_settings().nodes
     text = changed(f"large_bytes = {sizes.large_bytes}", f"large_bytes = {sizes.small_bytes}")
     with pytest.raises(UserError, match="large_bytes must be above small_bytes"):
         analysis.parse(text, FILE)
@@ -137,7 +137,7 @@ def test_a_study_declares_its_margin_and_the_site_may_replace_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(type(studies.get("ring")), "equivalence_margin", 0.1)
-    declared = analysis.default()
+    declared = analysis.default_settings()
     assert declared.statistics.for_study("ring").equivalence_margin == 0.1
     assert declared.default_toml == "[statistics.equivalence_margins]\nring = 0.1"
     other = analysis.parse(with_margins("npb = 0.03"), FILE)

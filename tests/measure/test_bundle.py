@@ -30,18 +30,18 @@ def cases(built: Path) -> pl.DataFrame:
 
 def test_a_bundle_is_addressed_by_its_content(make_tree: Maker, tmp_path: Path) -> None:
     tree = make_tree(launches=2)
-    built = bundle.build(tree.path)
+    built = bundle.build_bundle(tree.path)
     bundle_manifest = manifest.verify(built)
     assert built == tree.path / "bundles" / bundle_manifest.digest[:16]
-    assert bundle.build(tree.path) == built
+    assert bundle.build_bundle(tree.path) == built
     tree_copy = shutil.copytree(tree.path, tmp_path / "elsewhere", ignore=lambda *_: {"bundles"})
-    assert files(bundle.build(tree_copy)) == files(built)
+    assert files(bundle.build_bundle(tree_copy)) == files(built)
     assert [path.name for path in (tree.path / "bundles").iterdir()] == [built.name]
 
 
 def test_it_holds_every_sample(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    rows = pl.read_parquet(bundle.build(tree.path) / "samples.parquet")
+    rows = pl.read_parquet(bundle.build_bundle(tree.path) / "samples.parquet")
     row_counts = [len(file.read_text().splitlines()) - 3 for file in tree.path.rglob("samples.csv")]
     assert rows.height == sum(row_counts)
     assert rows.columns[:3] == ["launch", "case_id", "study"]
@@ -50,9 +50,9 @@ def test_it_holds_every_sample(make_tree: Maker) -> None:
 
 def test_more_launches_make_another_bundle(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    first_bundle = bundle.build(tree.path)
+    first_bundle = bundle.build_bundle(tree.path)
     tree.fail_launch(2, ENVIRON)
-    assert bundle.build(tree.path) != first_bundle
+    assert bundle.build_bundle(tree.path) != first_bundle
     assert first_bundle.is_dir()
 
 
@@ -65,7 +65,7 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
     tree.write_report(
         2, [tree.report_entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")]
     )
-    lost_cases = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
+    lost_cases = cases(bundle.build_bundle(tree.path)).filter(pl.col("status") != "passed")
     rows = lost_cases.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
     lost_case, mpich_case = tree.case_id(ENVIRON), tree.case_id("mpich40-boost181")
     lost = "launch 2 of 2: 1 of 2 launches completed"
@@ -83,7 +83,7 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
     stage = tree.fail_launch(2, ENVIRON, fail_reason="job error: on THUNDERBOLT.example.org")
     (stage / "rfm_job.err").write_text("thunderbolt: Killed\n")
-    built = bundle.build(tree.path)
+    built = bundle.build_bundle(tree.path)
     for name, data in files(built).items():
         assert b"thunderbolt" not in data.lower(), name
     table = cases(built)
@@ -99,15 +99,15 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
 def test_nothing_is_an_error(tree: SyntheticTree) -> None:
     tree.fail_launch(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
     with pytest.raises(UserError, match=r"none of 1 launches completed.*ran with 1 ranks"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
     shutil.rmtree(tree.path / "rounds")
     with pytest.raises(UserError, match="no launch in this run"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
 
 
 def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"state\.json: missing"):
-        bundle.build(tmp_path)
+        bundle.build_bundle(tmp_path)
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(
@@ -120,16 +120,18 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(UserError, match="free some space"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
     assert list((tree.path / "bundles").iterdir()) == []
 
 
 def test_the_runs_own_thresholds_win(make_tree: Maker) -> None:
     tree = make_tree(launches=1)
-    default_bundle = bundle.build(tree.path)
+    default_bundle = bundle.build_bundle(tree.path)
     text = (default_bundle / "analysis.toml").read_text()
     (tree.path / "analysis.toml").write_text(text.replace("= 0.95 ", "= 0.90 "))
-    assert "confidence_level = 0.90" in (bundle.build(tree.path) / "analysis.toml").read_text()
+    assert (
+        "confidence_level = 0.90" in (bundle.build_bundle(tree.path) / "analysis.toml").read_text()
+    )
 
 
 def test_a_changed_file_is_found(bundle_path: Path) -> None:

@@ -29,7 +29,7 @@ from roundtrip.measure.bundle_rows import (
     TIMING_COLUMNS,
     LaunchRow,
 )
-from roundtrip.measure.columns import columns, decode_row, encode_row, setting_rows
+from roundtrip.measure.columns import decode_row, encode_row, setting_rows, table_columns
 from roundtrip.report import data
 from roundtrip.report.build import build_report
 from roundtrip.report.labels import simulated_notice as notice
@@ -40,7 +40,9 @@ LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
 
 def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None:
     extras = {"emulated": {"wan_rtt_ms": 2, "nodes": "namespaces"}}
-    bundle_path = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
+    bundle_path = bundle.build_bundle(
+        make_tree(launches=2, environs=(ENVIRON,), extras=extras).path
+    )
     assert {file.stem for file in bundle_path.glob("*.parquet")} == {
         *SCHEMA_BY_TABLE,
         "samples",
@@ -77,7 +79,9 @@ def test_ranks_clock_and_load_stand_in_columns(bundle_path: Path) -> None:
 def test_how_a_launch_took_its_times_stands_in_columns(two_launches: SyntheticTree) -> None:
     first, second = sorted(two_launches.path.rglob("run.json"))
     edit(first, timing={"clock": "one rank", "synchronisation": "message", "cache": "flushed"})
-    timing = data.read_bundle(bundle.build(two_launches.path)).launches.select(*TIMING_COLUMNS)
+    timing = data.read_bundle(bundle.build_bundle(two_launches.path)).launches.select(
+        *TIMING_COLUMNS
+    )
     assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     edit(second, timing={"clock": "the moon"})
     with pytest.raises(UserError, match="timing.clock"):
@@ -93,7 +97,7 @@ def test_a_bundle_from_before_timing_is_read(bundle_path: Path) -> None:
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
     missing_case = {"case": "NetPIPE/mode=stream,budget=2.5@local:smp+x", "launches": 1}
     tree = make_tree(launches=1, environs=(ENVIRON,), expected=[missing_case])
-    parameters = pl.read_parquet(bundle.build(tree.path) / "parameters.parquet")
+    parameters = pl.read_parquet(bundle.build_bundle(tree.path) / "parameters.parquet")
     assert parameters.rows() == [
         (LAUNCH, "mode", "pingpong", None),
         (LAUNCH, "placement", "shared-memory", None),
@@ -142,10 +146,10 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
     skipped_variants = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
     wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
     of_ring(tree, {"skipped": skipped_variants, "wait": wait, "undeclared": 1})
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     assert [file.name for file in (bundle_path / "details").iterdir()] == ["ring.parquet"]
     frame = pl.read_parquet(bundle_path / "details" / "ring.parquet")
-    assert dict(frame.schema) == columns(DETAIL_ROW_BY_STUDY["ring"])
+    assert dict(frame.schema) == table_columns(DETAIL_ROW_BY_STUDY["ring"])
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
@@ -155,22 +159,26 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
 
 def test_details_of_before_a_field_are_read_with_nulls(tree: SyntheticTree) -> None:
     of_ring(tree, {"tokens": 1, "wait": {"then": "poll"}})
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     wait_column = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
     names = ("launch", "tokens", wait_column)
     rewrite_table(bundle_path, lambda frame: frame.select(names), "details/ring")
     (row,) = data.read_bundle(bundle_path).workload_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
-    assert row == {**dict.fromkeys(columns(RECORD_BY_STUDY["ring"])), "tokens": 1, "wait": wait}
+    assert row == {
+        **dict.fromkeys(table_columns(RECORD_BY_STUDY["ring"])),
+        "tokens": 1,
+        "wait": wait,
+    }
 
 
 @pytest.mark.parametrize("study", RECORD_BY_STUDY)
 def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
     record = RECORD_BY_STUDY[study]
-    assert "launch" not in columns(record)
+    assert "launch" not in table_columns(record)
     example = _example(model.json_schema(record))
     assert model.find_fault(record, example) is None
-    row = pl.DataFrame([encode_row(record, example)], schema=columns(record))
+    row = pl.DataFrame([encode_row(record, example)], schema=table_columns(record))
     assert decode_row(record, row.row(0, named=True)) == example
 
 
@@ -179,7 +187,7 @@ def test_a_record_that_fits_no_column_says_so() -> None:
         x: int | str
 
     with pytest.raises(TypeError, match="no column can hold what .* allows: it has no single type"):
-        columns(Odd)
+        table_columns(Odd)
 
 
 def _example(schema: Any) -> Any:
@@ -197,7 +205,7 @@ def _example(schema: Any) -> Any:
 
 
 def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=6, environs=(ENVIRON,)).path)
+    bundle_path = bundle.build_bundle(make_tree(launches=6, environs=(ENVIRON,)).path)
     assert data.read_bundle(bundle_path).node_facts.height == 6
     (bundle_path / "nodes.parquet").unlink()
     facts = json.loads((bundle_path / "manifest.json").read_text())
@@ -214,7 +222,7 @@ def test_points_are_a_typed_table(two_launches: SyntheticTree) -> None:
     two_launches.fail_launch(2, ENVIRON)
     (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
-    points = data.read_bundle(bundle.build(two_launches.path)).points
+    points = data.read_bundle(bundle.build_bundle(two_launches.path)).points
     assert dict(points.schema) == POINTS_SCHEMA
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
         assert points[name].to_list() == [point[name] for point in point_records]
@@ -231,7 +239,7 @@ def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
     with content(file) as run:
         run["points"][0] |= {"finding": finding, "inner": 7}
-    points = data.read_bundle(bundle.build(tree.path)).points
+    points = data.read_bundle(bundle.build_bundle(tree.path)).points
     (row,) = points.drop_nulls("finding_call").iter_rows(named=True)
     assert (row["inner"], row["finding_error"]) == (7, f"MPI_ERR_ARG on {pseudonym()}")
     assert row["finding_consequence"] == "left out"
@@ -241,7 +249,7 @@ KEYS = ("launch", "case", "variant", "size_bytes", "phase", "metric")
 
 
 def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=2, samples=9, sizes=[1, 64]).path)
+    bundle_path = bundle.build_bundle(make_tree(launches=2, samples=9, sizes=[1, 64]).path)
     medians = pl.read_parquet(bundle_path / "medians.parquet")
     assert dict(medians.schema) == MEDIANS_SCHEMA
     sample_rows = pl.read_parquet(bundle_path / "samples.parquet")
@@ -258,7 +266,7 @@ def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) 
 
 
 def test_five_samples_have_a_median_and_no_interval(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=1, samples=5, environs=(ENVIRON,)).path)
+    bundle_path = bundle.build_bundle(make_tree(launches=1, samples=5, environs=(ENVIRON,)).path)
     medians = pl.read_parquet(bundle_path / "medians.parquet")
     assert medians["samples"].unique().to_list() == [5]
     assert medians["median"].null_count() == 0
@@ -289,7 +297,7 @@ def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> No
 
 
 def test_what_is_read_is_what_was_written(make_tree: Maker) -> None:
-    bundle_path: Path = bundle.build(make_tree(launches=2).path)
+    bundle_path: Path = bundle.build_bundle(make_tree(launches=2).path)
     bundle_data = data.read_bundle(bundle_path)
     assert bundle_data.launch_medians.equals(pl.read_parquet(bundle_path / "medians.parquet"))
 
@@ -304,7 +312,7 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     """It needs no allocation of a scheduler."""
     case = {"simulated": True, "scheduler": "slurm"}
     simulate(tree.path, case=case, run={"simulated": SIMULATED})
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     launch_rows = data.read_bundle(bundle_path).launches
     assert launch_rows.select(*SIMULATION_TITLES).row(0) == tuple(SIMULATED.values())
     bundle_manifest = manifest.verify(bundle_path)
@@ -331,7 +339,7 @@ def test_a_simulated_launch_that_does_not_say_by_what_fails(
     tree: SyntheticTree, case: dict[str, Any], run: dict[str, Any], fault: str
 ) -> None:
     simulate(tree.path, case, run)
-    (launch,) = launches.scan(tree.path)
+    (launch,) = launches.scan_launches(tree.path)
     assert launch.status == "failed"
     assert re.search(fault, launch.reason)
 
@@ -341,7 +349,7 @@ def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: Synthetic
     for name in ("samples.csv", "run.json"):
         first, second = sorted(two_launches.path.rglob(name))
         second.write_bytes(first.read_bytes())
-    launch_rows = data.read_bundle(bundle.build(two_launches.path)).launches.filter(
+    launch_rows = data.read_bundle(bundle.build_bundle(two_launches.path)).launches.filter(
         pl.col("status") != "missing"
     )
     simulators = launch_rows.select("status", "simulated_simgrid").sort("status").rows()
@@ -357,7 +365,7 @@ def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
 
 def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: SyntheticTree) -> None:
     simulate(tree.path, {"simulated": True}, {"simulated": SIMULATOR})
-    bundle_data = data.read_bundle(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build_bundle(tree.path))
     assert bundle_data.launches["simulated_host_flops"].to_list() == [None]
     assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(bundle_data))
 

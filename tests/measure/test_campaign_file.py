@@ -199,7 +199,7 @@ def test_a_name_that_can_be_run_can_be_reported(
     state = json.loads((tree.path / "state.json").read_text())
     state["campaign"] = campaign_file.load_campaign(file).name
     (tree.path / "state.json").write_text(json.dumps(state))
-    assert manifest.verify(bundle.build(tree.path)).data["campaign"] == name
+    assert manifest.verify(bundle.build_bundle(tree.path)).data["campaign"] == name
 
 
 @given(st.text(max_size=200))

@@ -16,7 +16,7 @@ from measure.conftest import declared, local_site, write_program
 from support.launches import write_launch
 
 from roundtrip.measure import bundle, manifest, records, runner, session
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.runner import Runner
@@ -37,18 +37,25 @@ def night(stage: Callable[..., Any]) -> Runner:
 
 def again(night: Runner) -> Counter[str]:
     folder = night.tree.path / records.CONFIRMATION_FOLDER
-    return Counter(launch.case_id for launch in scan(folder)) if folder.exists() else Counter()
+    return (
+        Counter(launch.case_id for launch in scan_launches(folder))
+        if folder.exists()
+        else Counter()
+    )
 
 
 def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path: Path) -> None:
-    bundle_before = bundle.build(night.tree.path, tmp_path)
+    bundle_before = bundle.build_bundle(night.tree.path, tmp_path)
     assert runner.launch_confirmation(night, {ONE, OTHER}, 4) == ""
     assert again(night) == {ONE: 4, OTHER: 4}
-    assert Counter(launch.case_id for launch in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
+    assert Counter(launch.case_id for launch in scan_launches(night.tree.path)) == {
+        ONE: 3,
+        OTHER: 3,
+    }
     assert RunOutcome.from_tree(night.tree).is_complete
     record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert record == {"schema": 1, "launches": 4, "why_not": ""}
-    bundle_after = bundle.build(night.tree.path, tmp_path)
+    bundle_after = bundle.build_bundle(night.tree.path, tmp_path)
     assert manifest.verify(bundle_after).digest != manifest.verify(bundle_before).digest
     manifest.verify(bundle_after / records.CONFIRMATION_FOLDER)
     for name in ("samples.parquet", "medians.parquet", "cases.parquet"):
@@ -57,7 +64,7 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
     runner.launch_confirmation(night, {ONE, OTHER}, 3)
-    launches = scan(night.tree.path / records.CONFIRMATION_FOLDER)
+    launches = scan_launches(night.tree.path / records.CONFIRMATION_FOLDER)
     assert Counter(launch.campaign_round for launch in launches) == {1: 2, 2: 2, 3: 2}
 
 
@@ -72,7 +79,7 @@ def test_only_what_is_named_is_launched_and_nothing_that_is_simulated(night: Run
 def test_without_the_time_for_a_round_it_says_so(
     night: Runner, left_s: float, launch_s: float
 ) -> None:
-    night.deadline = time.monotonic() + left_s
+    night.deadline_s = time.monotonic() + left_s
     night._launch_times_s = [launch_s]
     reason = runner.launch_confirmation(night, {ONE, OTHER}, 4)
     assert reason.startswith("no time was left: a round takes ")
@@ -103,7 +110,7 @@ def test_it_ends_with_its_own_limit_or_that_of_the_night(
     monkeypatch.setattr(session, "run_session", ten_minutes)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     night.campaign = replace(night.campaign, confirm_minutes=confirm_minutes)
-    night.deadline = clock[0] + 60 * left_minutes
+    night.deadline_s = clock[0] + 60 * left_minutes
     runner.launch_confirmation(night, {ONE, OTHER}, 5)
     assert again(night) == {ONE: launches, OTHER: launches}
 

@@ -169,7 +169,7 @@ def test_no_planted_secret_is_in_any_published_byte(
     notes.parent.mkdir(parents=True)
     notes.write_text(f"- from: 2026-11-21\n  text: ask {SECRETS['annotation']}\n")
     reports, public_folder = tmp_path / "reports", tmp_path / "public"
-    bundle_path = bundle.build(planted.path)
+    bundle_path = bundle.build_bundle(planted.path)
     assert load(notes)[0].text == "ask [withheld]"
     NightWriter(reports).night(
         1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z"
@@ -195,7 +195,7 @@ def test_no_planted_secret_is_in_any_published_byte(
 
 
 def test_what_explains_a_change_stays(planted: SyntheticTree) -> None:
-    bundle_path = bundle.build(planted.path)
+    bundle_path = bundle.build_bundle(planted.path)
     bundle_data = data.read_bundle(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
@@ -232,10 +232,12 @@ def known(bundle_path: Path) -> list[facts.Fact]:
 
 
 def test_a_private_value_that_changes_shows_by_its_digest(planted: SyntheticTree) -> None:
-    facts_before = set(known(bundle.build(planted.path)))
+    facts_before = set(known(bundle.build_bundle(planted.path)))
     file = planted.path / "env" / "toolchains.json"
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
-    changed_names = {name for _, name, _ in facts_before ^ set(known(bundle.build(planted.path)))}
+    changed_names = {
+        name for _, name, _ in facts_before ^ set(known(bundle.build_bundle(planted.path)))
+    }
     assert changed_names == {"variable SITE_SWITCH"}
 
 
@@ -353,7 +355,7 @@ def test_pseudonyms_in_fields() -> None:
 
 def test_a_file_in_env_that_is_no_json_stays(tree: SyntheticTree) -> None:
     (tree.path / "env" / "tools.json").write_text("{")
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     names = {file.name for file in (bundle_path / "env").iterdir()}
     assert names == {"host.json", "site-config.json"}
     with pytest.raises(UserError, match="missing"):

@@ -192,7 +192,7 @@ def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
 )
 def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -> None:
     run = json.loads((RECORDED / f"{name}.json").read_text())
-    limits = analysis.default().disturbance
+    limits = analysis.default_settings().disturbance
     messages = disturbance.disturbance_reasons(run, limits, 2)
     assert any(reason.startswith(expected) for reason in messages)
     kinds = ("throttled", "suspended", "the clock")
@@ -203,7 +203,7 @@ def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -
 
 
 def test_a_launch_with_too_few_sizes_is_partial() -> None:
-    limits = analysis.default().disturbance
+    limits = analysis.default_settings().disturbance
     assert disturbance.partial_reason({"coverage": {"measured": 4, "wanted": 20}}, limits) == (
         "measured 4 of the 20 sizes of its coarse grid before its time was over"
     )

@@ -14,7 +14,7 @@ from support.launches import write_launch
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, environment
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.report import data
@@ -136,7 +136,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert campaign.tree.state["stopped"].startswith(message)
     assert not RunOutcome.from_tree(campaign.tree).is_complete
     (campaign.tree.path / "env").mkdir(exist_ok=True)
-    bundle_data = data.read_bundle(bundle.build(campaign.tree.path))
+    bundle_data = data.read_bundle(bundle.build_bundle(campaign.tree.path))
     reasons = bundle_data.launches.filter(status="missing")["reason"]
     assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
     message = r"state.json: mismatch: program netpipe \S+ has changed since"
@@ -162,7 +162,7 @@ def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_la
     assert sum(campaign.passed().values()) == passed
     message = f"mismatch: library {library.name} ({library}) has changed since the run began: sha"
     assert campaign.tree.state["stopped"].startswith(message)
-    failed = [launch for launch in scan(campaign.tree.path) if launch.status == "failed"]
+    failed = [launch for launch in scan_launches(campaign.tree.path) if launch.status == "failed"]
     assert len(failed) == 2 and all(launch.reason.startswith(message) for launch in failed)
     assert not RunOutcome.from_tree(campaign.tree).is_complete
     with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):

@@ -22,7 +22,7 @@ from support.synthetic import SyntheticTree
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, identity
 from roundtrip.measure.disclosure import DIGEST_PATTERN
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.report import data
 from roundtrip.report.sections import launches
 from roundtrip.sites import schedulers
@@ -345,7 +345,7 @@ def tree(two_launches: SyntheticTree) -> SyntheticTree:
 
 
 def reasons(tree: SyntheticTree) -> list[str]:
-    return [launch.reason for launch in scan(tree.path)]
+    return [launch.reason for launch in scan_launches(tree.path)]
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Synthe
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
     allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
     assert reasons(tree) == ["", ""]
-    launch_rows = data.read_bundle(bundle.build(tree.path)).launches.sort("launch")
+    launch_rows = data.read_bundle(bundle.build_bundle(tree.path)).launches.sort("launch")
     first, second = launch_rows["disturbed_why"]
     assert "co-scheduled" not in (first or "")
     assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
@@ -426,7 +426,7 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Synthe
 def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: SyntheticTree) -> None:
     allocate(tree, "SLURM_JOB_NODELIST=thunderbolt\n", "SLURM_JOB_NODELIST=odin,fenrir7\n")
     assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
-    bundle_data = data.read_bundle(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build_bundle(tree.path))
     (reason,) = bundle_data.launches.filter(status="failed")["reason"]
     assert "ran on node-" in reason
     assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
@@ -437,7 +437,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     record(tree, 1)
     record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
     record(tree, 3)
-    bundle_data = data.read_bundle(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build_bundle(tree.path))
     lines = [
         "".join(getattr(part, "text", part) for part in answer.text)
         for answer in launches.completion_answers(bundle_data)

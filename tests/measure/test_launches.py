@@ -13,19 +13,19 @@ from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle
 from roundtrip.measure.launch import Launch
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.tree import RunTree
 
 
 def the_failed(tree: Any) -> Launch:
-    (launch,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
+    (launch,) = [launch for launch in scan_launches(tree.path) if launch.status != "passed"]
     return launch
 
 
 def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     tree = make_tree(launches=3)
-    launches = scan(tree.path)
+    launches = scan_launches(tree.path)
     assert len(launches) == 6
     assert {launch.status for launch in launches} == {"passed"}
     assert launches[0].id == "001/mpich40-boost181/NetPIPE_ping"
@@ -40,16 +40,16 @@ def test_session_1000_is_after_999(tree: SyntheticTree) -> None:
     rounds = tree.path / "rounds"
     (rounds / "001").rename(rounds / "999")
     shutil.copytree(rounds / "999", rounds / "1000")
-    statuses = [(launch.session, launch.status) for launch in scan(tree.path)]
+    statuses = [(launch.session, launch.status) for launch in scan_launches(tree.path)]
     assert statuses == [("999", "passed"), ("1000", "failed")]
 
 
 def test_an_empty_run_has_none(tmp_path: Path) -> None:
-    assert scan(tmp_path) == []
+    assert scan_launches(tmp_path) == []
 
 
 def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
-    launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
+    launches = scan_launches(make_tree(launches=5, environs=(ENVIRON,)).path)
     assert [bool(launch.disturbance_reasons) for launch in launches] == [False] * 4 + [True]
     assert "load average 4.4 at the start, on 2 cores" in launches[4].disturbance_reasons
 
@@ -59,7 +59,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     for number, sizes in ((4, 20), (5, 4)):
         run = tree.launch_folder(number, ENVIRON) / "run.json"
         edit(run, coverage={"measured": sizes, "wanted": 20})
-    launches = scan(tree.path)
+    launches = scan_launches(tree.path)
     assert [launch.status for launch in launches] == ["passed"] * 4 + ["partial"]
     partial_reason, *disturbances = launches[4].reason.split("; ")
     lack = "measured 4 of the 20 sizes of its coarse grid before its time was over"
@@ -78,7 +78,7 @@ def test_a_simulated_launch_is_never_partial(tree: SyntheticTree) -> None:
     simulator = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64}
     run = tree.launch_folder(1, ENVIRON) / "run.json"
     edit(run, simulated=simulator, coverage={"measured": 4, "wanted": 20})
-    (launch,) = scan(tree.path)
+    (launch,) = scan_launches(tree.path)
     assert launch.status == "passed", launch.reason
 
 
@@ -113,7 +113,7 @@ def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
     if not is_copied:
         two_launches.fail_launch(2, ENVIRON)
     two_launches.write_report(2, [two_launches.report_entry(2, ENVIRON, "abort")])
-    first, second = scan(two_launches.path)
+    first, second = scan_launches(two_launches.path)
     assert first.status == "passed"
     reason = "interrupted: the ReFrame session had to stop"
     assert (second.status, second.reason) == (("passed", "") if is_copied else ("failed", reason))
@@ -168,7 +168,7 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     *_, skipped_line, missing_line = RunOutcome.from_tree(RunTree(tree.path)).lines()
     assert skipped_line == f"skipped itself 1 x {case}: not here"
     assert missing_line == f"missing 1 x {case}"
-    rows = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").sort("status")
+    rows = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet").sort("status")
     assert rows.filter(pl.col("case_id") == case).select("status", "reason").rows() == [
         ("missing", "launch 1 of 1: was never launched; skipped itself: not here"),
         ("skipped", "not here"),
@@ -216,9 +216,9 @@ def test_a_launch_of_another_study_than_its_case(tree: SyntheticTree) -> None:
 
 
 def test_a_second_scan_sees_what_changed(tree: SyntheticTree) -> None:
-    assert scan(tree.path)[0].status == "passed"
+    assert scan_launches(tree.path)[0].status == "passed"
     edit(tree.launch_folder(1, ENVIRON) / "run.json", complete=False, padding="x")
-    assert scan(tree.path)[0].status == "failed"
+    assert scan_launches(tree.path)[0].status == "failed"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_second_scan_sees_what_changed(tree: SyntheticTree) -> None:
 )
 def test_a_broken_session_report_counts_as_none(tree: SyntheticTree, report: str) -> None:
     (tree.path / "rounds" / "001" / "report.json").write_text(report)
-    assert [launch.status for launch in scan(tree.path)] == ["passed"]
+    assert [launch.status for launch in scan_launches(tree.path)] == ["passed"]
 
 
 def test_a_copied_launch_counts_once(two_launches: SyntheticTree) -> None:
@@ -261,5 +261,5 @@ def test_the_load_of_a_node_is_judged_by_its_own_processors(
     with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
         run["nodes"][0]["logical"] = logical
         run["disturbance"]["load_average_start"] = [14.2]
-    (launch,) = scan(tree.path)
+    (launch,) = scan_launches(tree.path)
     assert any("load average" in why for why in launch.disturbance_reasons) == is_disturbed

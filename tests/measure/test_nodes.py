@@ -16,7 +16,7 @@ from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables, manifest, records, round_robin, scheduler
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.records import NodesRecord
 from roundtrip.report import data
 from roundtrip.sites.schedulers.interface import Node
@@ -186,7 +186,7 @@ def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(
     parameters = {"pair_round": 3, "pair_night_round": 1}
     edit(folder / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
     (folder / "run.json").unlink()
-    bundle_path = bundle.build(two_launches.path)
+    bundle_path = bundle.build_bundle(two_launches.path)
     cases = pl.read_parquet(bundle_path / "cases.parquet").filter(pl.col("status") == "failed")
     assert cases["hosts"].to_list() == [[pseudonym("cn07"), pseudonym("cn12")]]
     numbers = pl.read_parquet(bundle_path / "parameters.parquet").join(cases, on="launch")
@@ -224,11 +224,11 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     if log:
         folder = stage.relative_to(two_launches.path)
         (two_launches.path / scheduler.LOG_FILE).write_text(f"1795341700 {log}{folder}\n")
-    (launch,) = (launch for launch in scan(two_launches.path) if launch.status == "failed")
+    (launch,) = (launch for launch in scan_launches(two_launches.path) if launch.status == "failed")
     node_failure = "node cn12 failed (Slurm: down, or its step gone)"
     failure = node_failure if nodes_down else "rank 0 on cn07 failed first: Killed"
     assert launch.reason == f"sanity error: no end marker; {failure}"
-    cases = pl.read_parquet(bundle.build(two_launches.path) / "cases.parquet").filter(
+    cases = pl.read_parquet(bundle.build_bundle(two_launches.path) / "cases.parquet").filter(
         status="failed"
     )
     assert cases["nodes_down"].to_list() == [[pseudonym(node) for node in nodes_down] or None]
@@ -237,7 +237,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
 def test_a_switch_has_a_pseudonym_of_its_own(tree: SyntheticTree) -> None:
     with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
         run["placement"][0]["switch"] = "leaf-3"
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     switches = pl.read_parquet(bundle_path / "placement.parquet")["switch"].to_list()
     assert switches[1] is None
     assert switches[0].startswith("switch-") and len(switches[0]) == len("switch-12345678")
@@ -254,7 +254,7 @@ def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(tree: SyntheticTre
     partitions = {"p": {"hosts": ["cn01"], "not_measured": [drained_node]}}
     nodes_record = {"schema": 1, "partitions": partitions}
     (tree.path / "env" / "nodes.json").write_text(json.dumps(nodes_record))
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     name = pseudonym("cn07")
     entry = {"node": name, "state": "drained", "reason": f"{name}: DIMM 3"}
     assert manifest.verify(bundle_path).data["nodes_not_measured"] == [entry]

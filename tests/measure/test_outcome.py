@@ -77,7 +77,7 @@ def outlook(
     campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
 ) -> outcome.ClaimOutlook:
     cases = [item for plan in campaign.checks for item in expected(plan, toolchains, partitions)]
-    return outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default())
+    return outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default_settings())
 
 
 def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> outcome.ClaimOutlook:
@@ -140,10 +140,12 @@ def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> Non
     check = CheckPlan("NetPIPE", 6, EIGHT[:2], None, {"variants": ("five",)})
     campaign = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
     cases = [replace(item, simulated=True) for item in expected(check, EIGHT[:2], 1)]
-    claims = outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default())
+    claims = outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default_settings())
     claims.require_enough_launches()
     assert claims.warning() is None
-    assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
+    assert list(claims.dry_run_lines()) == [
+        "claims: none: a simulation gives the same values each time"
+    ]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
@@ -166,7 +168,7 @@ def test_a_user_is_warned_of_claims_decided_only_together() -> None:
 
 
 def test_what_will_be_claimable_is_listed() -> None:
-    *lines, toolchains, summary = tiny(launches=9, toolchains=2).lines()
+    *lines, toolchains, summary = tiny(launches=9, toolchains=2).dry_run_lines()
     assert [re.sub(r"@.*?:", ":", line) for line in lines] == [
         "claim 4 x NetPIPE/mode=pingpong,placement=shared-memory,variants=five"
         f":p0+{name}: bandwidth of Boost.MPI over raw MPI, one a compared size"
@@ -183,7 +185,7 @@ def test_nothing_to_compare_is_descriptive_and_may_have_any_number_of_launches()
     claims = tiny(launches=1, variants="raw")
     claims.require_enough_launches()
     assert claims.warning() is None
-    assert list(claims.lines()) == ["claims: no primary claims are planned: descriptive"]
+    assert list(claims.dry_run_lines()) == ["claims: no primary claims are planned: descriptive"]
 
 
 def test_sizes_that_a_campaign_leaves_out_are_no_claims() -> None:
@@ -223,9 +225,9 @@ def test_terminal_and_report_show_the_same_count(
     tree = make_tree(launches=6, environs=(ENVIRON,))
     with content(tree.path / "state.json") as state:
         state["expected"][0]["launches"] = target
-    report = build_report(data.read_bundle(bundle.build(tree.path)))
+    report = build_report(data.read_bundle(bundle.build_bundle(tree.path)))
     assert dict(report.title_facts)["Launches"] == summary
-    assert next(RunOutcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {summary}"
+    assert next(RunOutcome.from_tree(RunTree(tree.path)).describe_lines()) == f"1 case: {summary}"
 
 
 def test_each_kind_of_disturbance_has_its_line() -> None:
@@ -233,7 +235,7 @@ def test_each_kind_of_disturbance_has_its_line() -> None:
     tracer_reason = "traced: process 812 (a debugger or the like) holds rank 1"
     disturbances = ((load_reasons[0],), (load_reasons[1], tracer_reason))
     outcome = RunOutcome(LaunchCounts({"a": 2}, {"a": 2}), (), 0, disturbance_reasons=disturbances)
-    assert [line for line in outcome.lines() if line.startswith("disturbed")] == [
+    assert [line for line in outcome.describe_lines() if line.startswith("disturbed")] == [
         f"disturbed 2 x: {load_reasons[0]}",
         f"disturbed 1 x: {tracer_reason}",
     ]
@@ -317,7 +319,7 @@ sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (
 )
 def test_the_words_of_a_command_that_failed(out: str, error: str, words: str) -> None:
     reason = f"spawned process error: {SpawnedProcessError('sbatch rfm_job.sh', out, error, 1)}"
-    test_case = completion.ReportedTest.from_entry({"fail_reason": reason})
+    test_case = completion.ReportedTest.parse_entry({"fail_reason": reason})
     assert test_case.fail_reason.startswith(
         "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + words
     )

@@ -31,7 +31,7 @@ def renamed(tree: Any, host: str) -> Path:
     for file in [*tree.path.rglob("run.json"), tree.path / "env" / "host.json"]:
         text = file.read_text().replace("thunderbolt.example.org", json.dumps(host)[1:-1])
         file.write_text(text)
-    return bundle.build(tree.path)
+    return bundle.build_bundle(tree.path)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
 
 def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: SyntheticTree) -> None:
     edit(two_launches.launch_folder(2, ENVIRON) / "run.json", hosts=[""])
-    cases = pl.read_parquet(bundle.build(two_launches.path) / "cases.parquet")
+    cases = pl.read_parquet(bundle.build_bundle(two_launches.path) / "cases.parquet")
     reasons = cases.filter(pl.col("status") == "failed")["reason"].to_list()
     assert reasons == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
 
@@ -69,7 +69,7 @@ def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: SyntheticT
 def test_a_host_json_without_a_name_is_kept(tree: SyntheticTree) -> None:
     file = tree.path / "env" / "host.json"
     edit(file, hostname="")
-    public_file = bundle.build(tree.path) / "env" / "host.json"
+    public_file = bundle.build_bundle(tree.path) / "env" / "host.json"
     assert json.loads(public_file.read_text()) == json.loads(file.read_text())
 
 
@@ -200,7 +200,7 @@ def test_a_folder_that_takes_no_key_is_one_line(state: Path) -> None:
 
 
 def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=2).path)
+    bundle_path = bundle.build_bundle(make_tree(launches=2).path)
     key = pseudonyms.ensure_site_key("local")
     for file in filter(Path.is_file, bundle_path.rglob("*")):
         content = file.read_bytes()
@@ -209,10 +209,10 @@ def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
 
 def test_a_tree_collected_again_on_its_site_is_the_same_bundle(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    first = bundle.build(tree.path)
-    assert bundle.build(tree.path, tree.path / "again").name == first.name
+    first = bundle.build_bundle(tree.path)
+    assert bundle.build_bundle(tree.path, tree.path / "again").name == first.name
     (paths.state() / "sites" / "local.key").unlink()
-    assert bundle.build(tree.path, tree.path / "elsewhere").name != first.name
+    assert bundle.build_bundle(tree.path, tree.path / "elsewhere").name != first.name
 
 
 PLAN = {"partitions": {"all": {"pairs": [{"hosts": ["n1", "n2.cluster"]}]}}}

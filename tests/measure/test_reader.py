@@ -183,15 +183,15 @@ def _database(file: Path) -> None:
 
 def _table(file: Path, name: str = "samples", rows: int = 2_000_000) -> None:
     tree = SyntheticTree(file / "run", launches=2, sizes=[1, 1024], samples=3).write()
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     table_file = bundle_path / f"{name}.parquet"
     small_table = pl.read_parquet(table_file)
     large_table = pl.concat([small_table.head(1)] * 1000).select(
         pl.all().repeat_by(rows // 1000).explode()
     )
     large_table.write_parquet(table_file, row_group_size=rows)
-    facts = files.read_json(bundle_path / manifest.FILE_NAME)
-    (bundle_path / manifest.FILE_NAME).unlink()
+    facts = files.read_json(bundle_path / manifest.MANIFEST_FILE)
+    (bundle_path / manifest.MANIFEST_FILE).unlink()
     manifest.write_unsigned(bundle_path, {name: facts[name] for name in facts if name != "files"})
 
 

@@ -13,7 +13,7 @@ from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import launch, records
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
     texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
     for number, text in enumerate(texts, 1):
         (tree.launch_folder(number, ENVIRON) / records.LINK_FILE).write_text(text)
-    touched, untouched, damaged, other = scan(tree.path)
+    touched, untouched, damaged, other = scan_launches(tree.path)
     assert (touched.status, touched.reason) == ("failed", "12 frames cut")
     assert (untouched.status, other.status) == ("passed", "passed")
     assert damaged.status == "failed"

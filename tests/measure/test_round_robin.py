@@ -135,7 +135,7 @@ def test_a_lost_plan_or_other_nodes_begin_again(tmp_path: Path, damage: str) -> 
     tree = hold(round_robin.plan_night([BETWEEN], cluster(6), 2, None), tmp_path, 1)
     larger_plan = round_robin.plan_night([BETWEEN], cluster(8), 2, tree)
     assert larger_plan.partitions["p"].tournaments[0].rounds == (0, 1)
-    (tree / round_robin.PLAN_FILE).write_text(damage)
+    (tree / round_robin.NIGHT_PLAN_FILE).write_text(damage)
     new_plan = round_robin.plan_night([BETWEEN], cluster(6), 2, tree)
     assert new_plan.partitions["p"].tournaments[0].rounds == (0, 1)
 
@@ -201,7 +201,7 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     monkeypatch.setattr(round_robin, "collect_partition_nodes", lambda *_: node_list)
     night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
     assert [item.pairs[0].hosts for item in night.launch_items] == [("a", "b")]
-    pair, loss = night.lines()
+    pair, loss = night.dry_run_lines()
     assert pair.startswith("pair  p: a and b, round ") and loss == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
     tree.mkdir(parents=True)
@@ -222,7 +222,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, None)
     assert night.launch_items == list(PLAN.expected)
-    assert list(night.lines()) == ["lost  p: c is drained: bad DIMM"]
+    assert list(night.dry_run_lines()) == ["lost  p: c is drained: bad DIMM"]
     tree = tmp_path / "tree"
     tree.mkdir()
     night.write(tree)

@@ -12,7 +12,7 @@ from support.launches import write_launch
 
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler, session, tree
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, NodePair
 from roundtrip.measure.outcome import RunOutcome
 
@@ -73,7 +73,7 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     outcome = RunOutcome.from_tree(campaign.tree)
     assert not outcome.is_complete
     assert outcome.counts.missing_by_case == {CASE_IDS[1]: 3}
-    assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
+    assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.describe_lines())
 
 
 def test_a_pair_that_failed_is_launched_again_and_no_other(
@@ -168,5 +168,5 @@ def test_the_sessions_of_a_round_say_so_and_a_resumed_run_counts_on(
     campaign.run()
     campaign.launches = 3
     campaign.run()
-    rounds = {launch.session: launch.campaign_round for launch in scan(campaign.tree.path)}
+    rounds = {launch.session: launch.campaign_round for launch in scan_launches(campaign.tree.path)}
     assert rounds == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}

@@ -18,7 +18,7 @@ from roundtrip import files
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle, bundle_rows, samples
 from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA, SAMPLES_SCHEMA
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.run_record import Seal
 from roundtrip.model import json_schema
 from roundtrip.report import data
@@ -211,7 +211,7 @@ def rewritten(tree: Any, change: Callable[[Lines], Lines], sealed: bool = True) 
     (folder / "samples.csv").write_text("".join(lines[:3] + change(lines[3:])))
     if not sealed:
         unseal(folder)
-    (launch,) = scan(tree.path)
+    (launch,) = scan_launches(tree.path)
     return launch.status, launch.reason
 
 
@@ -270,7 +270,7 @@ def test_a_changed_row_fails_its_launch(tree: SyntheticTree, name: str) -> None:
 def test_a_changed_head_fails_too(tree: SyntheticTree) -> None:
     file = tree.launch_folder(1, ENVIRON) / "samples.csv"
     file.write_text(file.read_text().replace('"netpipe"', '"netpipes"'))
-    (launch,) = scan(tree.path)
+    (launch,) = scan_launches(tree.path)
     assert "is not the file that the workload wrote" in launch.reason
 
 
@@ -280,11 +280,11 @@ def test_what_an_unsealed_launch_shows_even_so(tree: SyntheticTree, name: str) -
 
 
 def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: SyntheticTree) -> None:
-    sealed_data = data.read_bundle(bundle.build(two_launches.path))
+    sealed_data = data.read_bundle(bundle.build_bundle(two_launches.path))
     assert sealed_data.launches["sealed"].to_list() == [True, True]
     assert "not sealed" not in repr(launches.build_section(sealed_data))
     unseal(two_launches.launch_folder(2, ENVIRON))
-    mixed_data = data.read_bundle(bundle.build(two_launches.path))
+    mixed_data = data.read_bundle(bundle.build_bundle(two_launches.path))
     assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
     assert mixed_data.launches["sealed"].to_list() == [True, False]
     assert "1 launch of 2 is not sealed" in repr(launches.build_section(mixed_data))
@@ -294,7 +294,7 @@ def test_a_forged_digest_is_no_text(tree: SyntheticTree) -> None:
     for digest in ("", "A" * 64, "0" * 63, 7, None, "0" * 64 + "\n"):
         with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
             run["samples"]["sha256"] = digest
-        (launch,) = scan(tree.path)
+        (launch,) = scan_launches(tree.path)
         assert launch.reason.startswith("run.json:1: samples.sha256: ")
 
 

@@ -19,7 +19,7 @@ from support.software import CONTROLLER_LOST_MESSAGE, SLURM
 from support.synthetic import SyntheticTree
 
 from roundtrip.measure import bundle, scheduler
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.scheduler import PendingJobs, describe_pending_job
 from roundtrip.report import data, renderers
@@ -85,7 +85,7 @@ def test_a_case_is_not_given_up_because_of_slurm(
     outcome = RunOutcome.from_tree(campaign.tree)
     assert outcome.is_complete
     assert set(campaign.attempts.values()) == {7}
-    text = "\n".join((campaign.output.getvalue(), *outcome.lines()))
+    text = "\n".join((campaign.output.getvalue(), *outcome.describe_lines()))
     assert all(part in text for part in words), text
 
 
@@ -159,7 +159,7 @@ def recorded(tree: SyntheticTree, log: str) -> tuple[Any, str]:
     """What the bundle of a tree with this log has of it, and its report."""
     (tree.path / scheduler.LOG_FILE).write_text(log)
     scheduler.write_outages(tree.path)
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     report = renderers.render_markdown(build_report(data.read_bundle(bundle_path)))
     return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
 
@@ -261,7 +261,7 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     outcome = RunOutcome.from_tree(campaign.tree)
     assert outcome.is_complete is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
-    assert (line in outcome.lines()) is bool(passed)
+    assert (line in outcome.describe_lines()) is bool(passed)
     assert bool(outcome.failure_reasons) is not bool(passed)
 
 
@@ -275,7 +275,7 @@ def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
 
     campaign = stage(play, launches=1)
     campaign.run()
-    assert {launch.status for launch in scan(campaign.tree.path)} == {"passed"}
+    assert {launch.status for launch in scan_launches(campaign.tree.path)} == {"passed"}
 
 
 def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -320,7 +320,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     campaign.run()
     assert set(campaign.passed().values()) == ({passed} if passed else set())
     line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (line in RunOutcome.from_tree(campaign.tree).lines()) is bool(passed)
+    assert (line in RunOutcome.from_tree(campaign.tree).describe_lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 

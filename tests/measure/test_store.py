@@ -45,7 +45,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def test_no_other_module_knows_where_a_bundle_is() -> None:
-    drafts = "draft / store.SOURCE_FILE"  # a folder that nobody finds yet
+    drafts = "draft / store.IMPORT_SOURCE_FILE"  # a folder that nobody finds yet
     found = [
         f"{file}:{line}: {text}"
         for path in sorted(SOURCE.rglob("*.py"))

@@ -34,12 +34,12 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     run = begin(runs, night="one")
     run.record_finish()
-    night_run = tree.find_night(runs, "night", "site", "one")
+    night_run = tree.find_night_run(runs, "night", "site", "one")
     assert night_run is not None
     assert night_run.path == run.path
-    assert tree.find_night(runs, "night", "site", "1") is None
-    assert tree.find_night(runs, "night", "site", "two") is None
-    assert tree.find_night(runs, "other", "site", "one") is None
+    assert tree.find_night_run(runs, "night", "site", "1") is None
+    assert tree.find_night_run(runs, "night", "site", "two") is None
+    assert tree.find_night_run(runs, "other", "site", "one") is None
 
 
 def test_the_path_of_a_run_is_absolute_and_without_links(
@@ -49,7 +49,7 @@ def test_the_path_of_a_run_is_absolute_and_without_links(
     (tmp_path / "link").symlink_to("runs")
     monkeypatch.chdir(tmp_path)
     for runs in (Path("runs"), Path("link"), tmp_path / "link"):
-        resumed_run = tree.newest_unfinished(runs, "night", "site")
+        resumed_run = tree.newest_unfinished_run(runs, "night", "site")
         assert resumed_run.path == tree.RunTree(runs / "night" / "site" / run.path.name).path
         assert resumed_run.path == run.path.resolve()
 
@@ -60,13 +60,13 @@ def test_a_run_is_resumed_for_the_launches_and_the_report_it_lacks(
 ) -> None:
     runs = tmp_path / "runs"
     run = begin(runs, report=report)
-    assert tree.newest_unfinished(runs, "night", "site").path == run.path
+    assert tree.newest_unfinished_run(runs, "night", "site").path == run.path
     run.record_finish()
     if report:
-        assert tree.newest_unfinished(runs, "night", "site").path == run.path
+        assert tree.newest_unfinished_run(runs, "night", "site").path == run.path
         run.write_state(report=str(tmp_path / "report.html"), decided=True)
     with pytest.raises(UserError, match="no unfinished run of 'night'"):
-        tree.newest_unfinished(runs, "night", "site")
+        tree.newest_unfinished_run(runs, "night", "site")
 
 
 def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
     state = {key: value for key, value in run.state.items() if key not in ("finished", "report")}
     state["expected"] = [{"case": "NetPIPE@local:smp+gcc", "launches": 3}]
     (run.path / "state.json").write_text(json.dumps(state))
-    assert tree.newest_unfinished(runs, "night", "site").path == run.path
+    assert tree.newest_unfinished_run(runs, "night", "site").path == run.path
     with pytest.raises(UserError, match=r"has changed since .* \(case NetPIPE@local:smp\+gcc\)"):
         tree.require_same_matrix(run, Matrix((), ()))
     (run.path / "state.json").write_text("{")
@@ -105,11 +105,11 @@ def test_a_run_keeps_the_thresholds_that_it_began_with(
     folder = tmp_path / "checkout"
     for part in ("campaigns", "checks", "site-configs/noisy"):
         (folder / part).mkdir(parents=True)
-    (folder / "site-configs/noisy" / analysis.FILE_NAME).write_text(text)
+    (folder / "site-configs/noisy" / analysis.ANALYSIS_FILE).write_text(text)
     monkeypatch.chdir(folder)
-    assert analysis.load_for_site("quiet") == analysis.default()
+    assert analysis.load_for_site("quiet") == analysis.default_settings()
     run = begin(tmp_path / "runs", "noisy")
-    (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
+    (folder / "site-configs/noisy" / analysis.ANALYSIS_FILE).unlink()
     assert analysis.load_for_run(run.path).disturbance.load_above_cores == 7.5
 
 

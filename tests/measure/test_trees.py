@@ -16,7 +16,7 @@ from support.synthetic import SyntheticTree
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, launches
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def tree(two_launches: SyntheticTree) -> SyntheticTree:
 
 def outcomes(tree: SyntheticTree) -> list[tuple[str, str]]:
     """Status and reason of the launches of the second round, after both have been scanned."""
-    launches = scan(tree.path)
+    launches = scan_launches(tree.path)
     assert launches[0].status == "passed"
     return [(launch.status, launch.reason) for launch in launches if launch.session == "002"]
 
@@ -54,7 +54,7 @@ def test_a_file_of_a_launch_that_is_none(tree: SyntheticTree, name: str, kind: s
     ((status, reason),) = outcomes(tree)
     assert status == "failed"
     assert reason.startswith(f"{name}: {reasons[kind]}")
-    assert bundle.build(tree.path).is_dir()
+    assert bundle.build_bundle(tree.path).is_dir()
 
 
 def test_a_device_is_not_opened(tree: SyntheticTree) -> None:
@@ -85,7 +85,7 @@ def test_a_linked_round_and_linked_rounds(tree: SyntheticTree) -> None:
     rounds.rename(tree.path / "others")
     rounds.symlink_to(tree.path / "others")
     with pytest.raises(UserError, match="symbolic link: not followed"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
 
 
 def test_a_hard_link_is_a_file(tree: SyntheticTree) -> None:
@@ -104,7 +104,7 @@ def test_a_run_s_own_files_are_no_links(tree: SyntheticTree, tmp_path: Path, nam
         path.rename(tmp_path / "kept")
     path.symlink_to(secret if name == "env" else secret / "shadow")
     with pytest.raises(UserError, match="symbolic link: not followed"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
 
 
 def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
@@ -114,7 +114,7 @@ def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
     (tree.path / "env" / "shadow").symlink_to(tmp_path / "shadow")
     (tree.path / "env" / "etc").symlink_to("/etc")
     os.mkfifo(tree.path / "env" / "pipe.json")
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     names = {file.name for file in (bundle_path / "env").iterdir()}
     assert names == {"host.json", "site-config.json"}
 
@@ -123,7 +123,7 @@ def test_nothing_is_written_through_a_link(tree: SyntheticTree, tmp_path: Path) 
     (tmp_path / "precious").mkdir()
     (tree.path / "bundles").symlink_to(tmp_path / "precious")
     with pytest.raises(UserError, match="not written through"):
-        bundle.build(tree.path)
+        bundle.build_bundle(tree.path)
     assert list((tmp_path / "precious").iterdir()) == []
 
 
@@ -193,7 +193,7 @@ def test_one_bad_launch_leaves_the_others(
     tree: SyntheticTree, name: str, old: str, new: str, fault: str
 ) -> None:
     put(tree.launch_folder(2, ENVIRON) / name, old, new)
-    cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
+    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
     reason_by_status = dict(cases.select("status", "reason").iter_rows())
     assert sorted(cases["status"]) == ["failed", "missing", "passed"]
     assert reason_by_status["failed"].startswith(f"{name}:")
@@ -218,7 +218,7 @@ def test_the_fence_holds_whatever_comes(
         return judge(run, *arguments)
 
     monkeypatch.setattr(launches.disturbance, "disturbance_reasons", fail_once)
-    good_launch, bad_launch = scan(tree.path)
+    good_launch, bad_launch = scan_launches(tree.path)
     assert (good_launch.status, bad_launch.status) == ("passed", "failed")
     assert bad_launch.reason.startswith(f"cannot be used: {type(error).__name__}")
     assert bad_launch.case_id == tree.case_id(ENVIRON)
@@ -227,18 +227,18 @@ def test_the_fence_holds_whatever_comes(
 def test_a_folder_with_a_name_that_is_no_text(tree: SyntheticTree) -> None:
     folder = tree.launch_folder(2, ENVIRON)
     folder.rename(folder.with_name("Net\udcff\nPIPE"))
-    cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
+    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
     failed_cases = cases.filter(pl.col("status") == "failed")
     assert f"002/{ENVIRON}/Net??PIPE" in failed_cases["launch"].to_list()
 
 
 def test_what_reframe_captured_of_a_job_may_be_anything(tree: SyntheticTree) -> None:
     tree.fail_launch(2, ENVIRON, fail_reason="job error: \ud800\x1b[31m\nmore", job_exitcode=10**15)
-    cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
+    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
     (reason,) = cases.filter(pl.col("status") == "failed")["reason"]
     assert reason == "job error: ??[31m; exit status 1000000000000000"
 
 
 def test_the_live_campaign_reads_through_the_same_fence(tree: SyntheticTree) -> None:
     put(tree.launch_folder(2, ENVIRON) / "case.json", '"NetPIPE"', json.dumps("x" * 5000))
-    assert [launch.status for launch in scan(tree.path)] == ["passed", "failed"]
+    assert [launch.status for launch in scan_launches(tree.path)] == ["passed", "failed"]

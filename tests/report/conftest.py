@@ -29,7 +29,7 @@ def night(make_tree: Callable[..., Any], reports: Path) -> Publisher:
 @pytest.fixture
 def revision(make_tree: Callable[..., Any], reports: Path) -> Path:
     """A published night of NetPIPE on two toolchains."""
-    return publish.publish(bundle.build(make_tree(launches=6, steady=True).path), reports)
+    return publish.publish(bundle.build_bundle(make_tree(launches=6, steady=True).path), reports)
 
 
 @pytest.fixture(scope="module")

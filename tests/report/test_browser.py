@@ -34,7 +34,7 @@ def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("script")
     tree = SyntheticTree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
     tree.sizes = [1, 8, 64, 1024, 65536, 1 << 20]
-    return publish.publish(bundle.build(tree.write().path), folder / "reports")
+    return publish.publish(bundle.build_bundle(tree.write().path), folder / "reports")
 
 
 @needs_chromium
@@ -120,7 +120,7 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
 
 def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
     page = renderers.render_html(
-        build_report(data.read_bundle(bundle.build(make_tree(launches=6).path)))
+        build_report(data.read_bundle(bundle.build_bundle(make_tree(launches=6).path)))
     )
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
@@ -161,7 +161,7 @@ def page(make_tree: Maker, tmp_path: Path) -> Path:
     for folder in tree.path.glob(f"rounds/*/output/*/*/{environ}/*"):
         tree.write_case(folder, environ, extras={"toolchain": HOSTILE})
     tree.fail_launch(6, environ, fail_reason=HOSTILE + "unbreakable" * 40)
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE_FILE
+    return publish.publish(bundle.build_bundle(tree.path), tmp_path / "reports") / store.PAGE_FILE
 
 
 @needs_chromium

@@ -187,7 +187,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
         )
         for item in tree.expected
     ]
-    planned_claims = outcome.primary_claims(cases, analysis.default())
+    planned_claims = outcome.primary_claims(cases, analysis.default_settings())
     assert claim_counts[Family.PRIMARY] == sum(claim.count for claim in planned_claims) == 8
     assert claim_counts[Family.SECONDARY] == 2 * 4 * 4
 

@@ -131,7 +131,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("forged") / "run"
     tree = SyntheticTree(path, launches=6, environs=(ENVIRON,), samples=3, sizes=[1, 64])
     tree.extras = {"emulated": {"wan_rtt_ms": 2}}
-    return bundle.build(tree.write().path)
+    return bundle.build_bundle(tree.write().path)
 
 
 @pytest.fixture

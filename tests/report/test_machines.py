@@ -57,7 +57,7 @@ def newest(site: Path) -> BundleData:
 
 
 def found(history: HistoryPage, read: BundleData) -> list[HeadlineValue]:
-    return list(machines.headline_values(history, analysis.default(), lambda _: read))
+    return list(machines.headline_values(history, analysis.default_settings(), lambda _: read))
 
 
 def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
@@ -122,7 +122,7 @@ def test_a_night_that_cannot_be_read_has_no_values(history: HistoryPage) -> None
     def fail(night: str) -> BundleData:
         raise UserError("damaged")
 
-    assert list(machines.headline_values(history, analysis.default(), fail)) == []
+    assert list(machines.headline_values(history, analysis.default_settings(), fail)) == []
 
 
 def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(

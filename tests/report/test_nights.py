@@ -33,7 +33,7 @@ def tree_of(folder: Path, start: str) -> Path:
 
 def bundle_of(folder: Path, start: str) -> Path:
     """The bundle of such a run."""
-    return bundle.build(tree_of(folder, start))
+    return bundle.build_bundle(tree_of(folder, start))
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published report in ``reports``, and the run tree ``run`` that it is of."""
     folder = tmp_path_factory.mktemp("master")
     tree = SyntheticTree(folder / "run", launches=2, sizes=[1, 64], samples=2).write()
-    publish.publish(bundle.build(tree.path), folder / "reports")
+    publish.publish(bundle.build_bundle(tree.path), folder / "reports")
     return folder
 
 
@@ -48,7 +48,7 @@ def revision(master: Path, tmp_path: Path) -> Path:
 
 def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
-    old_facts = json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
+    old_facts = json.loads((revision / "bundle" / manifest.MANIFEST_FILE).read_text())
     manifest.write_unsigned(revision / "bundle", {**old_facts, **facts})
     return redigest_report(revision)
 
@@ -92,7 +92,7 @@ def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_pa
     tree = SyntheticTree(
         tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE
     ).write()
-    late_revision = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
+    late_revision = publish.publish(bundle.build_bundle(tree.path), tmp_path / "elsewhere")
     destination = tmp_path / "public"
     assert run(revision, late_revision, "--to", destination)[0] == 0
     nights = sorted(path.name for path in (destination / "synthetic" / "local").glob("2026*"))

@@ -38,7 +38,7 @@ def tree(make_tree: Maker) -> Any:
 
 
 def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     first = publish.publish(bundle_path, tmp_path / "reports")
     assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
     assert publish.publish(bundle_path, tmp_path / "reports") == first
@@ -51,19 +51,19 @@ def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
 def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
     tree: Any, tmp_path: Path
 ) -> None:
-    first = publish.publish(bundle.build(tree.path), tmp_path)
+    first = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     page_bytes = (first / "report.html").read_bytes()
     tree.fail_launch(6, ENVIRON, fail_reason="sanity error")
-    second = publish.publish(bundle.build(tree.path), tmp_path)
+    second = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     assert (first.name, second.name, second.parent) == ("r1", "r2", first.parent)
     assert (first / "report.html").read_bytes() == page_bytes
     assert "supersedes r1" in (second / "report.md").read_text()
-    assert publish.publish(bundle.build(tree.path), tmp_path) == second
+    assert publish.publish(bundle.build_bundle(tree.path), tmp_path) == second
     assert publish.verify_revision(second) == []
 
 
 def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     with pytest.raises(UserError, match="no revision r1 to supersede"):
         publish.publish(bundle_path, tmp_path, Correction("r1", "wrong axis"))
     publish.publish(bundle_path, tmp_path)
@@ -77,7 +77,7 @@ def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path)
 
 
 def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
-    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     assert publish.verify_revision(revision) == []
     page = revision / "report.html"
     page.write_text(page.read_text().replace("The answer", "The Answer"))
@@ -88,7 +88,7 @@ def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
 
 def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None:
     """Links, empty folders, report.json and whatever lies beside the bundle's files."""
-    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     facts = revision / "report.json"
     facts.write_text(facts.read_text() + " ")
     (revision / "figures" / "link.svg").symlink_to("/etc/hostname")
@@ -103,7 +103,7 @@ def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None
 
 
 def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     revision = publish.publish(bundle_path, tmp_path)
     for name in ("report.html", "figures/more.svg", "report.json"):
         whole = shutil.copytree(revision, tmp_path / "whole")
@@ -121,7 +121,7 @@ def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -
 
 
 def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     revision = publish.publish(bundle_path, tmp_path)
     facts = json.loads((revision / "report.json").read_text())
     del facts["files"]
@@ -131,7 +131,7 @@ def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Pa
 
 
 def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
     (bundle_path / "campaign.toml").write_text('title = "mine"\n')
     with pytest.raises(UserError, match=r"campaign\.toml is not the file"):
         publish.publish(bundle_path, tmp_path / "reports")
@@ -141,7 +141,7 @@ def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_leaves_no_half_report(
     tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build_bundle(tree.path)
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -156,7 +156,7 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
     folder = tmp_path / "synthetic" / "local" / "2026-11-21"
     (folder / "r1").mkdir(parents=True)
     (folder / "r1" / "notes.txt").write_text("mine")
-    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     assert revision == folder.with_name("2026-11-21.2") / "r1"
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
@@ -177,7 +177,7 @@ def test_the_command_line(tree: Any, tmp_path: Path) -> None:
 
 
 def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
-    revision = publish.publish(bundle.build(tree.path), tmp_path / "reports")
+    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path / "reports")
     status, out, err = run_roundtrip(
         "report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo"
     )
@@ -216,7 +216,7 @@ def test_only_the_store_knows_the_names_of_a_revision(
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
     small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
     tree = SyntheticTree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
-    revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
+    revision = publish.publish(bundle.build_bundle(tree.write().path), tmp_path / "reports")
     names = {path.name for path in revision.iterdir()}
     assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
     assert publish.verify_revision(revision) == []
@@ -254,7 +254,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("everywhere")
     tree = SyntheticTree(folder / "run", launches=6, environs=("openmpi41-boost181",), samples=5)
     tree.sizes = [1, 64, 1024, 65536, 1 << 20]
-    return publish.publish(bundle.build(tree.write().path), folder / "reports")
+    return publish.publish(bundle.build_bundle(tree.write().path), folder / "reports")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -52,7 +52,7 @@ def hostile(make_tree: Maker) -> Any:
         run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
     (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
     (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
-    return build_report(data.read_bundle(bundle.build(tree.path)))
+    return build_report(data.read_bundle(bundle.build_bundle(tree.path)))
 
 
 class _Tags(HTMLParser):
@@ -119,7 +119,7 @@ def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
-    report = build_report(data.read_bundle(bundle.build(make_tree(launches=6).path)))
+    report = build_report(data.read_bundle(bundle.build_bundle(make_tree(launches=6).path)))
     page, twin = parsed(renderers.render_html(report)), renderers.render_markdown(report)
     cells = [
         cell for table in report.table_by_file_name.values() for row in table.rows for cell in row
@@ -139,7 +139,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = expected
     (tree.path / "state.json").write_text(json.dumps(state))
-    text = renderers.render_markdown(build_report(data.read_bundle(bundle.build(tree.path))))
+    text = renderers.render_markdown(build_report(data.read_bundle(bundle.build_bundle(tree.path))))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
     assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
@@ -198,7 +198,9 @@ def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
 
 
 def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) -> None:
-    night_data = data.read_bundle(bundle.build(make_tree(launches=2, environs=(ENVIRON,)).path))
+    night_data = data.read_bundle(
+        bundle.build_bundle(make_tree(launches=2, environs=(ENVIRON,)).path)
+    )
     text = renderers.render_markdown(build_report(night_data))
     for name, entry in night_data.manifest.data["files"].items():
         assert name.replace("_", r"\_") in text and entry["sha256"] in text
@@ -210,7 +212,9 @@ _SHORT = 220
 
 @pytest.fixture
 def report(make_tree: Callable[..., Any]) -> Report:
-    return build_report(data.read_bundle(bundle.build(make_tree(launches=8, steady=True).path)))
+    return build_report(
+        data.read_bundle(bundle.build_bundle(make_tree(launches=8, steady=True).path))
+    )
 
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:

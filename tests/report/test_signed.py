@@ -39,7 +39,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two nights of one site, published in ``reports``."""
     folder = tmp_path_factory.mktemp("signed")
     for seed in (1, 2):
-        publish.publish(bundle.build(tree(folder / f"run{seed}", seed)), folder / "reports")
+        publish.publish(bundle.build_bundle(tree(folder / f"run{seed}", seed)), folder / "reports")
     return folder
 
 
@@ -268,7 +268,7 @@ def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     messages: list[str] = []
-    bundle_path = bundle.build(tree(tmp_path / "run3", 3), tell=messages.append)
+    bundle_path = bundle.build_bundle(tree(tmp_path / "run3", 3), tell=messages.append)
     why = "this night is not signed: there is no ssh-keygen: install openssh-client"
     assert messages == [why]
     assert (
@@ -285,7 +285,7 @@ def test_a_key_that_others_can_read_signs_nothing(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     signature.ensure_signing_key("local").chmod(0o440)
     messages: list[str] = []
-    bundle_path = bundle.build(tree(tmp_path / "run", 1), tell=messages.append)
+    bundle_path = bundle.build_bundle(tree(tmp_path / "run", 1), tell=messages.append)
     assert "signer" not in manifest.verify(bundle_path).data
     assert len(messages) == 1 and messages[0].startswith("this night is not signed: ")
 
@@ -297,12 +297,12 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
     subprocess.run([str(word) for word in words], check=True)
     monkeypatch.setenv(signature.SIGNING_KEY_VARIABLE, str(key))
-    bundle_path = bundle.build(tree(tmp_path / "run", 1))
+    bundle_path = bundle.build_bundle(tree(tmp_path / "run", 1))
     signer = signature.check_signature(bundle_path, manifest.verify(bundle_path))
     assert signer.state == "signed" and signer.key.endswith("([withheld])")
     monkeypatch.setenv(signature.SIGNING_KEY_VARIABLE, str(tmp_path / "none"))
     messages: list[str] = []
-    bundle.build(tree(tmp_path / "other", 2), tell=messages.append)
+    bundle.build_bundle(tree(tmp_path / "other", 2), tell=messages.append)
     assert messages[0].endswith(
         "missing: ROUNDTRIP_SIGNING_KEY names it; put the key of the site there"
     )

@@ -29,11 +29,11 @@ def tree(make_tree: Maker) -> Path:
 
 @pytest.fixture
 def report(tree: Path) -> Report:
-    return build_report(data.read_bundle(bundle.build(tree)))
+    return build_report(data.read_bundle(bundle.build_bundle(tree)))
 
 
 def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
-    notice = labels.simulated_notice(data.read_bundle(bundle.build(tree)))
+    notice = labels.simulated_notice(data.read_bundle(bundle.build_bundle(tree)))
     assert notice is not None
     text = str(notice)
     assert "16 launches did not run on real hardware" in text
@@ -75,7 +75,7 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
 
 def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    bundle_path = bundle.build(tree)
+    bundle_path = bundle.build_bundle(tree)
     folder.mkdir()
     publish.write_revision(bundle_path, folder)
     bundle_path.rename(folder / "bundle")
@@ -90,12 +90,14 @@ def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: 
 
 
 def test_a_second_run_that_differs_in_the_last_digit_fails(tree: Path) -> None:
-    assert {launch.status for launch in launches.scan(tree)} == {"passed"}
+    assert {launch.status for launch in launches.scan_launches(tree)} == {"passed"}
     moved_tree = tree.parent / "again"
     tree.rename(moved_tree)
     file = sorted(moved_tree.rglob(f"{ENVIRONS[0]}/*/samples.csv"))[1]
     _change_a_digit(file)
-    failures = [launch for launch in launches.scan(moved_tree) if launch.status == "failed"]
+    failures = [
+        launch for launch in launches.scan_launches(moved_tree) if launch.status == "failed"
+    ]
     assert len(failures) == 1
     assert "its samples are not those of launch 001/" in failures[0].reason
 

@@ -83,7 +83,7 @@ def test_the_page_is_rebuilt_byte_for_byte(rebuild: ModuleType) -> None:
 def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
     nights: pl.DataFrame,
 ) -> None:
-    histories = detection.histories(nights, analysis.default().history)
+    histories = detection.histories(nights, analysis.default_settings().history)
     size = list(SERIES).index("size_bytes")
     slowed_histories = {
         names: history for names, history in histories.items() if names[size] in SLOWED

@@ -15,7 +15,7 @@ from roundtrip.measure import analysis
 from roundtrip.sites import interference, machine
 from roundtrip.sites.interference import AATestBlock, ProcessorTimes
 
-LEVELS = analysis.default().statistics
+LEVELS = analysis.default_settings().statistics
 RECORDED = Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores"
 QUIET = AATestBlock(
     wall_s=1.0,

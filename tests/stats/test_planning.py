@@ -26,7 +26,7 @@ from roundtrip.stats.planning import (
 )
 from roundtrip.stats.verdicts import Verdict, judge, signed_rank_p
 
-LEVELS = analysis.default().statistics
+LEVELS = analysis.default_settings().statistics
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from roundtrip.stats import sequential
 from roundtrip.stats.verdicts import Verdict, decide, q_values
 from tools.bench import sequential as simulated
 
-LEVELS = analysis.default().statistics
+LEVELS = analysis.default_settings().statistics
 SIZES = st.lists(st.floats(0, 3) | st.just(0.02), min_size=1, max_size=8)
 
 

@@ -25,7 +25,7 @@ from roundtrip.stats.verdicts import (
     signed_rank_p,
 )
 
-LEVELS = analysis.default().statistics
+LEVELS = analysis.default_settings().statistics
 CLEAR = [1.3 + 0.01 * k for k in range(6)]
 ratios = st.lists(st.floats(0.01, 100), min_size=1, max_size=9)
 

@@ -60,7 +60,7 @@ def test_small_ratios_are_also_said_as_times() -> None:
         units.printable(display.ratio_range_cell([0.5, 1.02], "good", "agrees").text)
         == "0.50 to 1.02"
     )
-    levels = analysis.default().statistics
+    levels = analysis.default_settings().statistics
     verdicts = judge({"slow": [0.16 + 0.001 * k for k in range(9)], "par": [1.0] * 9}, levels)
     words = {
         key: units.printable(display.verdict_cell(one).verdict) for key, one in verdicts.items()
@@ -143,7 +143,9 @@ def test_a_palette_has_a_colour_for_every_name() -> None:
     assert len(set(colours.values())) == 6 and colours["a"] == colours["g"] == BLUE
 
 
-FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().statistics)["one"]
+FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default_settings().statistics)[
+    "one"
+]
 
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:

@@ -89,7 +89,7 @@ def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
 
 
 def open_at(low: float, median: float, high: float, q: float) -> str:
-    levels = analysis.default().statistics
+    levels = analysis.default_settings().statistics
     verdicts = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
     place = PointVerdict("A", KIB, replace(verdicts["a"], q=q))
     return units.printable(cost_sentence("Boost.MPI", "raw MPI", [place]))

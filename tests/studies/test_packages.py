@@ -180,7 +180,7 @@ def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
 
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
-    tables = analysis.default().study_tables
+    tables = analysis.default_settings().study_tables
     assert set(tables) == {study.thresholds for study in studies.load() if study.thresholds}
     assert set(RECORD_BY_STUDY) == {study.name for study in studies.load() if study.run_record}
 

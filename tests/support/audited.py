@@ -29,7 +29,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import AuditedLatency, AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Study
 
-STATISTICS = analysis.default().statistics
+STATISTICS = analysis.default_settings().statistics
 TIME_SUMMARY = Summary("time", ValueKind.COST, "the samples of a launch", MEDIAN)
 CLAIM_RATIOS = [1.3 + 0.01 * k for k in range(9)]
 LAUNCH_MEDIANS_S = [(1.8 + 0.05 * number) * 1e-6 for number in range(9)]
@@ -193,7 +193,7 @@ def study_named(study: str, words: str) -> Study:
     return Thing()
 
 
-ANALYSIS = analysis.default()
+ANALYSIS = analysis.default_settings()
 PRINTED_FILES = {ANALYSIS.toml_text: "“Provenance”"}
 SOUND_SUBJECT = AuditSubject(
     title="A thing",

@@ -26,7 +26,7 @@ SITE = "synthetic/local"
 
 def read_tree(tree: SyntheticTree) -> BundleData:
     """Collect the tree into a bundle, and read it as a report does."""
-    return read_bundle(bundle.build(tree.path))
+    return read_bundle(bundle.build_bundle(tree.path))
 
 
 def rewrite_table(
@@ -68,7 +68,7 @@ class Publisher:
         folder = self._reports / SITE / f"2026-11-{day:02d}"
         target = folder / f"r{1 + len(list(folder.glob('r*')))}"
         shutil.copytree(source, target / "bundle")
-        digest = sha256((source / manifest.FILE_NAME).read_bytes())
+        digest = sha256((source / manifest.MANIFEST_FILE).read_bytes())
         record = {"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts}
         (target / "report.json").write_text(json.dumps(record))
         (target / "report.html").write_text("<!doctype html>")
@@ -84,7 +84,7 @@ class Publisher:
         if processor:
             record = json.loads(host.read_text())
             host.write_text(json.dumps(record | {"cpu": {**record["cpu"], "model": processor}}))
-        self._bundles[day] = bundle.build(tree.path)
+        self._bundles[day] = bundle.build_bundle(tree.path)
         return self._bundles[day]
 
 
@@ -102,6 +102,6 @@ def redigest_report(revision: Path) -> Path:
 def redigest_bundle(revision: Path) -> Path:
     """As `redigest_report`, after the manifest of the bundle was made to match its files."""
     manifest.write_unsigned(
-        revision / "bundle", json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
+        revision / "bundle", json.loads((revision / "bundle" / manifest.MANIFEST_FILE).read_text())
     )
     return redigest_report(revision)

@@ -99,7 +99,7 @@ def bundle_data(
         manifest=cast(Any, None),
         launches=pl.DataFrame(launch_rows, schema=columns),
         samples=sample_frame(rows).lazy(),
-        analysis=analysis.default(),
+        analysis=analysis.default_settings(),
         campaign_text="",
         env_records={},
         **tables,

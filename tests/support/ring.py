@@ -10,7 +10,7 @@ import polars as pl
 
 from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY, POINTS_SCHEMA
-from roundtrip.measure.columns import columns, encode_row, setting_rows
+from roundtrip.measure.columns import encode_row, setting_rows, table_columns
 from roundtrip.measure.run_record import RECORD_BY_STUDY
 from roundtrip.report.blocks import ReportSection, plain_text
 from roundtrip.report.data import BundleData
@@ -86,7 +86,9 @@ def ring_data(
         rows,
         points=pl.DataFrame(point_rows, schema=POINTS_SCHEMA),
         details={
-            "ring": bundle_tables.make_frame(detail_rows, columns(DETAIL_ROW_BY_STUDY["ring"]))
+            "ring": bundle_tables.make_frame(
+                detail_rows, table_columns(DETAIL_ROW_BY_STUDY["ring"])
+            )
         },
     )
 

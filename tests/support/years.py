@@ -54,7 +54,12 @@ def make_history(series: int = 20, nights: int = 90, seed: int = 1) -> history.H
         for entry in split_series(frame)
     }
     return history.HistoryPage(
-        "nightly", "odin", frame, _provenance(nights), histories, analysis.default().history
+        "nightly",
+        "odin",
+        frame,
+        _provenance(nights),
+        histories,
+        analysis.default_settings().history,
     )
 
 

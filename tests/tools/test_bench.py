@@ -91,7 +91,7 @@ def read(make_tree: Maker) -> Callable[..., data.BundleData]:
         )
         for number in range(1, launches + 1):
             records.write_round_number(tree.path / "rounds" / f"{number:03d}", number)
-        return data.read_bundle(bundle.build(tree.path))
+        return data.read_bundle(bundle.build_bundle(tree.path))
 
     return make
 

@@ -138,7 +138,7 @@ def test_a_number_that_makes_no_sense_is_one_line(
     assert capsys.readouterr() == ("", complaint)
 
 
-SETTINGS = analysis.default().nodes
+SETTINGS = analysis.default_settings().nodes
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def false_claims(tree: str = "") -> Iterator[str]:
     """
     run = Path(tree) if tree else run_aa_campaign()
     with tempfile.TemporaryDirectory() as folder:
-        run_data = data.read_bundle(bundle.build(run, Path(folder)))
+        run_data = data.read_bundle(bundle.build_bundle(run, Path(folder)))
         rounds = len(_complete_rounds(run_data.launches))
         if rounds < 2 * ROUNDS:
             raise UserError(f"{rounds} whole rounds, and {2 * ROUNDS} are needed to draw from", run)

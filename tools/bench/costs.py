@@ -17,7 +17,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import analysis, bundle
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.report import nights
 from roundtrip.report.pages import history as page
 from roundtrip.report.pages.series import split_series
@@ -47,7 +47,7 @@ def overhead() -> Iterator[str]:
     if not trees:
         raise UserError("no run of campaign smoke yet; run: make campaign")
     tree = trees[-1].parent
-    launches = [launch for launch in scan(tree) if launch.status == "passed"]
+    launches = [launch for launch in scan_launches(tree) if launch.status == "passed"]
     wall = jobs = 0.0
     for report in sorted(tree.glob("rounds/*/report.json")):
         data = json.loads(report.read_text())
@@ -75,9 +75,9 @@ def reporting() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "run"
         _run_generator("synthetic.py", tree, SAMPLES_PER_POINT)
-        samples = sum(launch.run_record["samples"]["rows"] for launch in scan(tree))
+        samples = sum(launch.run_record["samples"]["rows"] for launch in scan_launches(tree))
         start = time.monotonic()
-        bundle_folder = bundle.build(tree)
+        bundle_folder = bundle.build_bundle(tree)
         collect_s = time.monotonic() - start
         roundtrip = Path(sys.executable).with_name("roundtrip")
         run([str(roundtrip), "report", str(bundle_folder), "--output", f"{folder}/reports"])
@@ -114,7 +114,7 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
         cold_s, _ = _time_call(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         _run_generator("nights.py", reports, 1, series, count)
         night_s, records = _time_call(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
-        settings = analysis.default().history
+        settings = analysis.default_settings().history
         detection_s, verdicts = _time_call(
             lambda: nights.judge_all_series(records.nights, records.provenance, settings)
         )

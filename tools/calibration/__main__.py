@@ -63,7 +63,7 @@ def tables(
     series: int, processes: int, file: Path | None = None
 ) -> dict[str, Callable[[], Iterator[TableOutput]]]:
     """Return the computation of each table, by name, for `series` quiet series a model."""
-    thresholds = analysis.default()
+    thresholds = analysis.default_settings()
     power_series, repeated_series = max(nights.SITE_SERIES, series // 20), max(1, series // 5)
     quiet_nights = max(nodes.NIGHTS, series // 200)
     computations: dict[str, Callable[[], Iterator[TableOutput]]] = {

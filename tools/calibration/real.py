@@ -182,7 +182,7 @@ def render_picture(
 
     By ``source/series``: logarithms in the order of the nights, and `detections` of the others.
     """
-    histories = judge_series(list(series.values()), analysis.default().history)
+    histories = judge_series(list(series.values()), analysis.default_settings().history)
     names = [
         "Roundtrip",
         *dict.fromkeys(name for detectors in detections.values() for name in detectors),

@@ -38,7 +38,7 @@ from roundtrip.measure import (
 from roundtrip.measure.bundle_rows import SERIES_COLUMNS
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.launch import SAMPLES_FILE, Launch
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.tree import RunTree
@@ -209,7 +209,7 @@ class Checks:
         place = self.root.path
         label = f"{place.parent.parent.name}/{self.site.name}/{place.name}"
         with arm_tree:
-            folder = arm_tree.make_session_folder(arm_tree.next_round())
+            folder = arm_tree.make_session_folder(arm_tree.next_round_number())
             session.run_session(
                 self.site,
                 [item],
@@ -219,7 +219,9 @@ class Checks:
                 lambda kind, name: None,
                 self._wait,
             )
-            return [launch for launch in scan(arm_tree.path) if launch.session == folder.name]
+            return [
+                launch for launch in scan_launches(arm_tree.path) if launch.session == folder.name
+            ]
 
     def _hindrance(self, launches: Sequence[Launch], start: float) -> str:
         """Why the scheduler prevented the launches of a session that began at `start`, Unix time;

@@ -152,7 +152,7 @@ def run(
             f"{counts.target_count} "
             f"launches; go on with: {resume_command}"
         )
-    for line in outcome.lines():
+    for line in outcome.describe_lines():
         print_status(line)
     is_decided = True
     if not report and outcome.counts.passed_by_case:
@@ -190,7 +190,7 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
-            bundle_path = bundle.build(night.tree.path, Path(folder))
+            bundle_path = bundle.build_bundle(night.tree.path, Path(folder))
             facts = manifest.verify(bundle_path)
             campaign, site = facts.data["campaign"], facts.data["site"]
             notes = annotations.load_site(site)
@@ -279,8 +279,8 @@ def _find_run_to_resume(
             raise UserError(f"this run {origin}, not as {night}: leave --tree or --night out", path)
         return run_tree
     if night:
-        return tree.find_night(paths.runs(), campaign, site, night)
-    return tree.newest_unfinished(paths.runs(), campaign, site) if resume else None
+        return tree.find_night_run(paths.runs(), campaign, site, night)
+    return tree.newest_unfinished_run(paths.runs(), campaign, site) if resume else None
 
 
 def _print_matrix(
@@ -292,7 +292,7 @@ def _print_matrix(
         typer.echo(f"run   {item.launch_count(declaration.launches)} x {item.case.id}")
     for skip in arrangement.matrix.skipped:
         typer.echo(f"skip  {skip.case_id}: {skip.reason}")
-    for line in arrangement.lines():
+    for line in arrangement.dry_run_lines():
         typer.echo(line)
-    for line in outlook.lines():
+    for line in outlook.dry_run_lines():
         typer.echo(line)

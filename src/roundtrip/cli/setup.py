@@ -76,7 +76,7 @@ def doctor(
     if not quick and can_measure(findings):
         from roundtrip.sites import interference
 
-        levels = analysis.default().statistics
+        levels = analysis.default_settings().statistics
         findings += interference.interference_diagnoses(
             interference.measure_blocks(), levels, host.autogroup
         )

@@ -123,7 +123,7 @@ def _publish_source(
     if bundle_path := store.find_bundle(source):
         reader.require_decodable_bundle(bundle_path)
     elif (source / "state.json").is_file():
-        bundle_path = bundle.build(source, tell=print_warning)
+        bundle_path = bundle.build_bundle(source, tell=print_warning)
     else:
         raise UserError("neither a bundle nor the tree of a campaign run", source)
     correction = Correction(supersedes, reason) if supersedes and reason else None
@@ -151,7 +151,7 @@ def collect(
     """
     from roundtrip.measure import bundle  # takes a second to load
 
-    typer.echo(f"bundle: {bundle.build(run_dir, tell=print_warning)}")
+    typer.echo(f"bundle: {bundle.build_bundle(run_dir, tell=print_warning)}")
 
 
 @command(

@@ -17,7 +17,7 @@ from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Pair, Side, SideCase, facts
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
 from roundtrip.report.units import MEASURED_LABEL, printable
@@ -265,7 +265,7 @@ class Watch:
     def pairs(self) -> int:
         """The number of rounds in which a launch of each toolchain passed."""
         rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
-        for launch in scan(self.tree):
+        for launch in scan_launches(self.tree):
             if launch.status == "passed" and launch.environ in rounds:
                 rounds[launch.environ].add(launch.campaign_round)
         return len(rounds[self.base] & rounds[self.new])
@@ -273,7 +273,7 @@ class Watch:
     def compare(self) -> Comparison:
         """The comparison of the launches so far; UserError if none completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
-            bundle_data = data.read_bundle(bundle.build(self.tree, Path(folder)))
+            bundle_data = data.read_bundle(bundle.build_bundle(self.tree, Path(folder)))
             base, new = (
                 Side(f"{self.tree}:toolchain={name}", bundle_data, {"toolchain": name})
                 for name in (self.base, self.new)

@@ -202,7 +202,7 @@ class Sources:
             if (folder / "state.json").is_file():
                 target = self.scratch / f"{len(self._data_by_folder)}"
                 with report_write_errors(self.scratch):
-                    bundle_path = bundle.build(folder, target)
+                    bundle_path = bundle.build_bundle(folder, target)
             else:
                 self.decoder.require_decodable(sorted(folder.rglob("*.parquet")))
                 bundle_path = folder

@@ -23,7 +23,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle_tables, reader, store
-from roundtrip.measure.columns import CellRule, Row, columns
+from roundtrip.measure.columns import CellRule, Row, table_columns
 from roundtrip.measure.samples import MAX_VALUE, MIN_VALUE
 from roundtrip.model import json_schema
 from roundtrip.stats.summaries import median_intervals
@@ -88,7 +88,7 @@ class Value(Row):
     digest: str
 
 
-LOGGED_VALUES, VALUES = columns(LoggedValue), columns(Value)
+LOGGED_VALUES, VALUES = table_columns(LoggedValue), table_columns(Value)
 #: Limits of times: the year before ReFrame's first performance log, and the far future.
 MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
 #: Length limit of each text, characters.
@@ -143,7 +143,7 @@ class ParsedFile:
 
 
 _VALUES, _REJECTS = "values.parquet", "set-aside.txt"
-FILES = (store.SOURCE_FILE, _VALUES, _REJECTS)
+FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
 
 
 def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
@@ -160,7 +160,7 @@ def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: li
             bundle_tables.write_frame(values.select(*VALUES), draft / _VALUES)
             digest = files.sha256((draft / _VALUES).read_bytes())
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
-            (draft / store.SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
+            (draft / store.IMPORT_SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
             lines = "".join(f"{line}\n" for line in messages)
             (draft / _REJECTS).write_text(lines, encoding="utf-8")
             return store.add_import(draft, site, name)
@@ -180,14 +180,14 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     reader.require_decodable_tables(tables)
     frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
-        bundle_tables.require_rows(frame, row, store.imports_folder(site))
+        bundle_tables.require_valid_rows(frame, row, store.imports_folder(site))
     return frames
 
 
 def require_whole(path: Path) -> dict[str, Any]:
     """Return source.json of the import in `path`; UserError if its values have another sha256."""
     source_file, values_file = (
-        store.file_path(path, name) for name in (store.SOURCE_FILE, _VALUES)
+        store.file_path(path, name) for name in (store.IMPORT_SOURCE_FILE, _VALUES)
     )
     source = files.read_json(source_file)
     if not isinstance(source, dict) or source.get("schema") != 1:
@@ -204,7 +204,7 @@ def read_values(file: Path) -> pl.DataFrame:
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)
-    bundle_tables.require_rows(table, Value, file)
+    bundle_tables.require_valid_rows(table, Value, file)
     for text in table["facts"].unique():
         facts = files.parse_json(text, file)
         if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):

@@ -20,7 +20,7 @@ from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Cache, Revision
 from roundtrip.measure import bundle_tables, manifest, reader, signature, store
-from roundtrip.measure.columns import Row, columns
+from roundtrip.measure.columns import Row, table_columns
 from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.signature import Signature
 
@@ -44,7 +44,7 @@ _ALWAYS = ("nights", "provenance")
 
 
 def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=columns(_ATTACHED[name]), orient="row")
+    return pl.DataFrame(rows, schema=table_columns(_ATTACHED[name]), orient="row")
 
 
 def _file(name: str) -> str:
@@ -285,7 +285,7 @@ def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
         file = _file(name)
         if file in bundle_manifest.data["files"] or name in _ALWAYS:
             tables[name] = bundle_tables.read_table(bundle / file, row)
-            bundle_tables.require_rows(tables[name], row, bundle / file)
+            bundle_tables.require_valid_rows(tables[name], row, bundle / file)
     ledger = Ledger(**tables)
     for name, frame in (("nights", ledger.nights), ("pairs", ledger.pairs)):
         if not (frame["night"] < bundle_manifest.data["started"]).all():

@@ -26,7 +26,7 @@ from roundtrip.measure.bundle_rows import (
     SampleRow,
 )
 from roundtrip.measure.bundle_rows import SERIES_COLUMNS as SAMPLE_SERIES
-from roundtrip.measure.columns import rules
+from roundtrip.measure.columns import cell_rules
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.signature import Signature
 from roundtrip.model import TIME_PATTERN
@@ -171,7 +171,7 @@ def _tables(
             bundle_tables.read_table(bundle / bundle_tables.MEDIANS_FILE, MedianRow),
         )
     frames = bundle_tables.read_tables(bundle).frames
-    level = analysis.load(bundle / analysis.FILE_NAME).statistics.confidence_level
+    level = analysis.load(bundle / analysis.ANALYSIS_FILE).statistics.confidence_level
     values = bundle_tables.read_medians(bundle, frames["cases"], level)
     return frames["cases"], frames["placement"].select(names), values
 
@@ -182,7 +182,7 @@ def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str],
         return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
     rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), SampleRow)
-    settings = analysis.load(bundle / analysis.FILE_NAME).nodes
+    settings = analysis.load(bundle / analysis.ANALYSIS_FILE).nodes
     launches = nodes.paired_launches(frames["parameters"])
     with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")):
         return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
@@ -230,7 +230,7 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     The texts of `rows` are categories.
     """
     texts = to_strings(rows.select(_TEXTS).unique())  # few: matching all takes long
-    for rule in rules(MedianRow):
+    for rule in cell_rules(MedianRow):
         candidates = texts if rule.column in _TEXTS else rows
         if not candidates.select(rule.violation.any()).item():
             continue

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from roundtrip.measure import bundle_rows
 from roundtrip.measure.bundle_rows import INTERVAL_RULE, NodeSet
-from roundtrip.measure.columns import Row, Schema, columns
+from roundtrip.measure.columns import Row, Schema, table_columns
 from roundtrip.model import (
     Count,
     Host,
@@ -134,8 +134,12 @@ class Fact(Row):
     value: _Short = column("its value; of a long one the beginning and its sha256")
 
 
-NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
-ACCEPTANCES, LEFT_OUT, PROVENANCE = columns(Acceptance), columns(LeftOut), columns(Fact)
+NIGHTS, PAIRS, NOTES = table_columns(Night), table_columns(Pair), table_columns(Note)
+ACCEPTANCES, LEFT_OUT, PROVENANCE = (
+    table_columns(Acceptance),
+    table_columns(LeftOut),
+    table_columns(Fact),
+)
 #: Columns that identify a series of a campaign on a site.
 SERIES: Schema = {
     name: NIGHTS[name] for name in ("case_id", "study", *bundle_rows.SERIES_COLUMNS, "unit")

@@ -85,7 +85,7 @@ def _read(path: Path) -> Revision:
     if path.is_symlink() or facts is None:
         raise UserError("not a published report")
     digest, supersedes = facts.get("digest"), facts.get("supersedes")
-    listing = files.read_in_tree(store.bundle_folder(path) / manifest.FILE_NAME, path)
+    listing = files.read_in_tree(store.bundle_folder(path) / manifest.MANIFEST_FILE, path)
     if files.sha256(listing) != digest:
         raise UserError(f"its bundle is not the one that {store.FACTS_FILE} names")
     if supersedes is not None:
@@ -122,7 +122,7 @@ def thresholds(site: str) -> analysis.AnalysisSettings:
     try:
         return analysis.load_for_site(site)
     except UserError:
-        return analysis.default()
+        return analysis.default_settings()
 
 
 @dataclass(frozen=True)

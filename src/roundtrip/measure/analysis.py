@@ -15,7 +15,7 @@ from roundtrip.model import StrictRecord, Threshold, extend_model
 from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
 from roundtrip.studies.study import Study
 
-FILE_NAME = "analysis.toml"
+ANALYSIS_FILE = "analysis.toml"
 _ThresholdsT = TypeVar("_ThresholdsT")
 
 
@@ -73,32 +73,32 @@ class AnalysisSettings:
 
 def default_toml() -> str:
     """Return the default thresholds as TOML: the shared ones, then those of each study."""
-    shared_file = resources.files("roundtrip.report").joinpath(FILE_NAME)
+    shared_file = resources.files("roundtrip.report").joinpath(ANALYSIS_FILE)
     packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
     parts = [shared_file, *(package.joinpath("thresholds.toml") for package in packages)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 
-def default() -> AnalysisSettings:
+def default_settings() -> AnalysisSettings:
     """Return the default thresholds."""
-    return parse(default_toml(), Path(FILE_NAME))
+    return parse(default_toml(), Path(ANALYSIS_FILE))
 
 
 def load_for_site(site: str) -> AnalysisSettings:
     """Read ``site-configs/<site>/analysis.toml`` of this checkout; the default thresholds without
     such a file, UserError with the line for an invalid one."""
     try:
-        file = paths.checkout() / "site-configs" / site / FILE_NAME
+        file = paths.checkout() / "site-configs" / site / ANALYSIS_FILE
     except UserError:
-        return default()
-    return load(file) if file.is_file() else default()
+        return default_settings()
+    return load(file) if file.is_file() else default_settings()
 
 
 def load_for_run(run_dir: Path) -> AnalysisSettings:
     """Read the analysis.toml that the run in `run_dir` began with; the default thresholds
     without."""
-    file = run_dir / FILE_NAME
-    return load(file) if files.change_stamp(file) else default()
+    file = run_dir / ANALYSIS_FILE
+    return load(file) if files.change_stamp(file) else default_settings()
 
 
 def load(file: Path) -> AnalysisSettings:

@@ -28,7 +28,7 @@ from roundtrip.measure import (
 from roundtrip.measure.bundle_rows import SERIES_COLUMNS
 from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.launch import SAMPLES_FILE, Launch, launch_records
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.pseudonyms import Pseudonyms, host_names
 from roundtrip.measure.public_files import (
     WITHHELD_FILE,
@@ -40,7 +40,7 @@ from roundtrip.measure.public_files import (
 _RECORDED_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 
 
-def build(
+def build_bundle(
     run_dir: Path, bundles: Path | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> Path:
     """Write and sign the bundle of a run; return ``<bundles>/<first 16 digits of its digest>``.
@@ -82,7 +82,7 @@ def _scan_reportable(run_dir: Path, thresholds: analysis.AnalysisSettings) -> li
     """Return all launches of a run tree; UserError if it is invalid, or no launch completed."""
     reader.require_decodable_json(run_dir)
     records.read_record(run_dir / "state.json")
-    launches = scan(run_dir, thresholds)
+    launches = scan_launches(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
         why = "no launch in this run: nothing to report"
         if launches:
@@ -113,7 +113,7 @@ def _write_bundle(
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
     bundle_tables.write_tables(tables, rows, medians, folder)
     limits = public_thresholds_toml(thresholds.toml_text, redactor)
-    (folder / analysis.FILE_NAME).write_bytes(limits.encode())
+    (folder / analysis.ANALYSIS_FILE).write_bytes(limits.encode())
     (folder / "campaign.toml").write_bytes(public_campaign_toml(campaign, redactor).encode())
     environment.write_public_parts(folder / "env", redactor)
     git = state.get("git") or {}

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, cast, get_args
 import polars as pl
 from pydantic import Field, create_model
 
-from roundtrip.measure.columns import CellRule, Row, Schema, columns, key_columns
+from roundtrip.measure.columns import CellRule, Row, Schema, key_columns, table_columns
 from roundtrip.measure.run_record import (
     RECORD_BY_STUDY,
     CacheState,
@@ -304,7 +304,9 @@ DETAIL_ROW_BY_STUDY: Mapping[str, type[Row]] = {
     study: create_model(f"{study} row", __base__=(cast(type[Row], record), _LaunchReference))
     for study, record in RECORD_BY_STUDY.items()
 }
-SCHEMA_BY_TABLE: Mapping[str, Schema] = {name: columns(row) for name, row in ROW_BY_TABLE.items()}
+SCHEMA_BY_TABLE: Mapping[str, Schema] = {
+    name: table_columns(row) for name, row in ROW_BY_TABLE.items()
+}
 CASES_SCHEMA, POINTS_SCHEMA, SETTINGS_SCHEMA = (
     SCHEMA_BY_TABLE["cases"],
     SCHEMA_BY_TABLE["points"],
@@ -315,7 +317,7 @@ PLACEMENT_SCHEMA, NODES_SCHEMA, DISTURBANCE_SCHEMA = (
     SCHEMA_BY_TABLE["nodes"],
     SCHEMA_BY_TABLE["disturbance"],
 )
-SAMPLES_SCHEMA, MEDIANS_SCHEMA = columns(SampleRow), columns(MedianRow)
+SAMPLES_SCHEMA, MEDIANS_SCHEMA = table_columns(SampleRow), table_columns(MedianRow)
 #: Columns that identify a series of samples in a launch; the metric determines the unit.
 SERIES_COLUMNS = key_columns(SampleRow)
 #: Columns of a launch that rows of other tables repeat.

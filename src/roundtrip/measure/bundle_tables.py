@@ -36,12 +36,12 @@ from roundtrip.measure.bundle_rows import (
 from roundtrip.measure.columns import (
     Row,
     Schema,
-    columns,
+    cell_rules,
     decode_row,
     encode_row,
     newer_columns,
-    rules,
     setting_rows,
+    table_columns,
 )
 from roundtrip.measure.run_record import RECORD_BY_STUDY, RankDisturbance
 
@@ -75,16 +75,16 @@ def read_tables(bundle: Path) -> Tables:
         {
             name: read_table(file, row)
             if (file := bundle / manifest.table_file(name)).exists() or name not in OPTIONAL_TABLES
-            else pl.DataFrame(schema=columns(row))
+            else pl.DataFrame(schema=table_columns(row))
             for name, row in ROW_BY_TABLE.items()
         },
         {
-            study: read_table(file, row, optional_columns=columns(row))
+            study: read_table(file, row, optional_columns=table_columns(row))
             for study, row in DETAIL_ROW_BY_STUDY.items()
             if (file := bundle / manifest.table_file(f"details/{study}")).exists()
         },
     )
-    require_tables(tables, lambda name: bundle / manifest.table_file(name))
+    require_valid_tables(tables, lambda name: bundle / manifest.table_file(name))
     return tables
 
 
@@ -109,7 +109,7 @@ def scan_table(
     """Scan a parquet file of rows `row`, lazily.  `optional_columns`, by default those newer than
     the table, may be missing: they are null.  UserError, or SchemaError on collection, for other
     columns."""
-    schema = columns(row)
+    schema = table_columns(row)
     names = {*pl.scan_parquet(file).collect_schema().names()}
     optional = newer_columns(row) if optional_columns is None else optional_columns
     lacking = schema.keys() - {*names, *optional}
@@ -131,7 +131,7 @@ def read_table(
     columns.  `optional_columns` is as in `scan_table`."""
     with parquet_errors(file):
         table = scan_table(file, row, optional_columns).head(_MAX_ROWS + 1)
-        frame = table.select(*(names or columns(row))).collect()
+        frame = table.select(*(names or table_columns(row))).collect()
         if frame.height > _MAX_ROWS:
             raise UserError(f"{frame.height} rows; right are at most {_MAX_ROWS}", file)
         return frame
@@ -144,32 +144,34 @@ _REQUIRED_IF_PASSED = (
 )
 
 
-def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
-    """UserError for the first value in `tables` that no launch can have; `file` returns the path of
-    a table, such as ``cases`` or ``details/<study>``, for the message."""
+def require_valid_tables(tables: Tables, table_path: Callable[[str], Path]) -> None:
+    """UserError for the first value in `tables` that no launch can have; `table_path` returns the
+    path of a table, such as ``cases`` or ``details/<study>``, for the message."""
     launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
     for name in _REQUIRED_IF_PASSED:
         if passed_launches[name].null_count():
-            raise UserError(f"{name} is empty where it cannot be", file("cases"))
+            raise UserError(f"{name} is empty where it cannot be", table_path("cases"))
     if passed_launches.is_empty():
-        raise UserError("no launch completed: nothing to report", file("cases"))
-    _require_unique(launches, ["launch"], "a launch has two rows", file("cases"))
+        raise UserError("no launch completed: nothing to report", table_path("cases"))
+    _require_unique(launches, ["launch"], "a launch has two rows", table_path("cases"))
     for name, frame in tables.frames.items():
-        require_rows(frame, ROW_BY_TABLE[name], file(name))
+        require_valid_rows(frame, ROW_BY_TABLE[name], table_path(name))
     launch_ids = launches.select("launch")
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
-        require_launches(tables.frames[name], launch_ids, "no launch of cases.parquet", file(name))
-    _require_passed(tables.frames["points"], launches, file("points"))
+        require_matching_launches(
+            tables.frames[name], launch_ids, "no launch of cases.parquet", table_path(name)
+        )
+    _require_passed_launches(tables.frames["points"], launches, table_path("points"))
     for name in ("parameters", "emulation"):
         frame, fault = tables.frames[name], "a name has two rows for one launch"
-        _require_unique(frame, ["launch", "name"], fault, file(name))
+        _require_unique(frame, ["launch", "name"], fault, table_path(name))
     if {*launches.filter("emulated")["launch"]} != {*tables.frames["emulation"]["launch"]}:
-        raise UserError("emulated is not as emulation.parquet has it", file("cases"))
+        raise UserError("emulated is not as emulation.parquet has it", table_path("cases"))
     for study, frame in tables.details.items():
-        details_file = file(f"details/{study}")
+        details_file = table_path(f"details/{study}")
         study_launches = launches.filter(pl.col("study") == study).select("launch")
-        require_launches(frame, study_launches, f"no launch of {study}", details_file)
+        require_matching_launches(frame, study_launches, f"no launch of {study}", details_file)
         _require_unique(frame, ["launch"], "a launch has two rows", details_file)
         for row in frame.iter_rows(named=True):
             if problem := model.find_fault(
@@ -178,9 +180,11 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
                 raise UserError(f"{problem.dotted_path or 'a row'}: {problem.why}", details_file)
 
 
-def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
+def require_valid_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for invalid sample `rows`, or rows of no launch in `launches` that passed."""
-    _require_passed(rows.select(*LAUNCH_COLUMNS).unique().sort("launch").collect(), launches, file)
+    _require_passed_launches(
+        rows.select(*LAUNCH_COLUMNS).unique().sort("launch").collect(), launches, file
+    )
     is_complete = pl.all_horizontal(pl.all().is_not_null().all())
     if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
@@ -191,10 +195,10 @@ def _require_unique(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: 
         raise UserError(fault, file)
 
 
-def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
+def require_valid_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     """UserError for the first cell of `frame` that breaks a rule of the model `row`."""
-    tests = {str(number): rule.violation.any() for number, rule in enumerate(rules(row))}
-    for rule, is_broken in zip(rules(row), frame.select(**tests).row(0), strict=True):
+    tests = {str(number): rule.violation.any() for number, rule in enumerate(cell_rules(row))}
+    for rule, is_broken in zip(cell_rules(row), frame.select(**tests).row(0), strict=True):
         if is_broken:
             cell = frame.filter(rule.violation)[rule.column][0]
             if cell is None and rule.requirement.startswith("a text"):
@@ -203,7 +207,9 @@ def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
             raise UserError(f"{rule.column} {text!r} is not {rule.requirement}", file)
 
 
-def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
+def require_matching_launches(
+    rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path
+) -> None:
     """UserError unless each row equals one of `launches` in all columns of `launches`; the message
     says that its launch is `reason`, such as "no launch that passed"."""
     unknown_rows = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
@@ -212,24 +218,24 @@ def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, fi
         raise UserError(f"rows of {name!r}, which is {reason}", file)
 
 
-def _require_passed(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
+def _require_passed_launches(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
     passed_launches = launches.filter(pl.col("status") == "passed").select(*LAUNCH_COLUMNS)
-    require_launches(rows, passed_launches, "no launch that passed", file)
+    require_matching_launches(rows, passed_launches, "no launch that passed", file)
 
 
-Record = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 _RANK_COLUMNS = tuple(RankDisturbance.model_fields)
 
 
-def make_tables(records: Iterable[Record]) -> Tables:
+def make_tables(records: Iterable[JsonObject]) -> Tables:
     """Return the tables of a run, sorted by case and launch, from one record per launch.
 
     A record has columns of `CASES_SCHEMA`, as far as they are known, and the entries `parameters`,
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
-    rows: dict[str, list[Record]] = {name: [] for name in SCHEMA_BY_TABLE}
-    details: defaultdict[str, list[Record]] = defaultdict(list)
+    rows: dict[str, list[JsonObject]] = {name: [] for name in SCHEMA_BY_TABLE}
+    details: defaultdict[str, list[JsonObject]] = defaultdict(list)
     for record in sorted(records, key=itemgetter("case_id", "launch")):
         labels = {name: record[name] for name in LAUNCH_COLUMNS}
         launch_rows = {
@@ -252,49 +258,49 @@ def make_tables(records: Iterable[Record]) -> Tables:
     return Tables(
         {name: make_frame(rows[name], schema) for name, schema in SCHEMA_BY_TABLE.items()},
         {
-            study: make_frame(rows, columns(DETAIL_ROW_BY_STUDY[study]))
+            study: make_frame(rows, table_columns(DETAIL_ROW_BY_STUDY[study]))
             for study, rows in details.items()
         },
     )
 
 
-def make_frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
+def make_frame(rows: Sequence[JsonObject], schema: Schema) -> pl.DataFrame:
     """Return a table with the columns `schema`; a row may lack columns (null) or have others
     (lost)."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _launch_row(record: Record) -> Record:
+def _launch_row(record: JsonObject) -> JsonObject:
     clock, disturbance = record.get("clock") or {}, record.get("disturbance") or {}
     return {
         **record,
         "emulated": bool(record.get("emulated")),
-        **_prefixed("clock", clock),
+        **_prefix_keys("clock", clock),
         "clock": clock.get("name"),
-        **_prefixed("timing", record.get("timing")),
-        **_prefixed("simulated", record.get("simulation")),
+        **_prefix_keys("timing", record.get("timing")),
+        **_prefix_keys("simulated", record.get("simulation")),
         "steal_s": disturbance.get("steal_s"),
-        "load_average_start": _floats(disturbance.get("load_average_start")),
-        "load_average_end": _floats(disturbance.get("load_average_end")),
+        "load_average_start": _optional_floats(disturbance.get("load_average_start")),
+        "load_average_end": _optional_floats(disturbance.get("load_average_end")),
     }
 
 
-def _prefixed(prefix: str, values: Record | None) -> Record:
+def _prefix_keys(prefix: str, values: JsonObject | None) -> JsonObject:
     return {f"{prefix}_{name}": value for name, value in (values or {}).items()}
 
 
-def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
+def _optional_floats(values: Sequence[float | None] | None) -> list[float | None] | None:
     if values is None:
         return None
     return [None if number is None else float(number) for number in values]
 
 
-def _point_rows(record: Record) -> Iterator[Record]:
+def _point_rows(record: JsonObject) -> Iterator[JsonObject]:
     for point in (record.get("points") or ()) if record["status"] == "passed" else ():
-        yield {**point, **_prefixed("finding", point.get("finding"))}
+        yield {**point, **_prefix_keys("finding", point.get("finding"))}
 
 
-def _disturbance_rows(record: Record) -> Iterator[Record]:
+def _disturbance_rows(record: JsonObject) -> Iterator[JsonObject]:
     disturbance = record.get("disturbance") or {}
     columns = [disturbance.get(name) or [] for name in _RANK_COLUMNS]
     for rank, values in enumerate(zip_longest(*columns)):
@@ -332,7 +338,7 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
         return medians
     with parquet_errors(bundle / manifest.table_file("samples")) as file:
         rows = scan_table(file, SampleRow)
-        require_samples(rows, launches, file)
+        require_valid_samples(rows, launches, file)
         return launch_medians(rows, launches, level)
 
 
@@ -343,8 +349,8 @@ def read_stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | 
     if not file.exists():
         return None
     medians = read_table(file, MedianRow)
-    require_rows(medians, MedianRow, file)
-    _require_passed(medians.select(*LAUNCH_COLUMNS), launches, file)
+    require_valid_rows(medians, MedianRow, file)
+    _require_passed_launches(medians.select(*LAUNCH_COLUMNS), launches, file)
     _require_unique(medians, _MEDIAN_KEYS, "a series has two rows for one launch", file)
     return medians
 

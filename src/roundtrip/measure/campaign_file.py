@@ -290,15 +290,15 @@ def _make_check_plan(
         toolchains=toolchains,
         partitions=table.partitions,
         parameters={
-            key: tuple(map(_option_text, values)) for key, values in table.parameters.items()
+            key: tuple(map(_reframe_text, values)) for key, values in table.parameters.items()
         },
-        variables={key: _option_text(value) for key, value in table.variables.items()},
+        variables={key: _reframe_text(value) for key, value in table.variables.items()},
     )
 
 
-def _option_text(value: object) -> str:
+def _reframe_text(value: object) -> str:
     """Return a TOML value as ReFrame writes it in test names and reads it on its command line."""
-    return ",".join(map(_option_text, value)) if isinstance(value, list) else str(value)
+    return ",".join(map(_reframe_text, value)) if isinstance(value, list) else str(value)
 
 
 def ab_campaign_name(base: str, new: str) -> str:

@@ -54,7 +54,7 @@ class Row(Record):
 
 
 @cache
-def columns(model: type[Record]) -> Schema:
+def table_columns(model: type[Record]) -> Schema:
     """Return the columns, with polars types, of a table whose rows are of class `model`."""
     return {name: _dtype(schema) for name, schema in _properties(model).items()}
 
@@ -70,7 +70,7 @@ def key_columns(model: type[Record]) -> tuple[str, ...]:
 
 
 @cache
-def rules(model: type[Row]) -> tuple[CellRule, ...]:
+def cell_rules(model: type[Row]) -> tuple[CellRule, ...]:
     """Return the rules for the cells of rows of class `model`."""
     column_rules = []
     for name, schema in _properties(model).items():

@@ -69,7 +69,7 @@ class ReportedTest:
     duration_s: float = 0.0
 
     @staticmethod
-    def from_entry(entry: dict[str, Any]) -> ReportedTest:
+    def parse_entry(entry: dict[str, Any]) -> ReportedTest:
         """Parse an entry of ``testcases`` in report.json; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
@@ -129,7 +129,7 @@ class SessionReport:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
             data = json.loads(files.read_in_tree(file, root, files.MAX_REPORT_BYTES))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
-            tests = map(ReportedTest.from_entry, entries)
+            tests = map(ReportedTest.parse_entry, entries)
             return SessionReport(
                 tuple(_test_with_build_error(t, file.parent, root) for t in tests), True
             )

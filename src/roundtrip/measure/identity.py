@@ -55,7 +55,7 @@ _MAX_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _MAX_SENTENCE_LENGTH, _MAX_WORD_LENGTH = 80, 200
 
-Record = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 def read_allocation(scheduler: Scheduler, folder: Path, root: Path | None = None) -> Allocation:
@@ -78,11 +78,11 @@ def job_mismatch(allocation: Allocation, submitted_job: str | None) -> str:
 
 
 def mismatch_reason(
-    case: Record, run: Record, allocation: Allocation | None, moved_bytes: int
+    case: JsonObject, run: JsonObject, allocation: Allocation | None, moved_bytes: int
 ) -> str:
     """Return the first mismatch of a launch with these case.json and run.json; "" without one.
     `moved_bytes` is the sum of the sizes of its samples: it moved at least these."""
-    ranks: Sequence[Record] = run.get("identity") or ()
+    ranks: Sequence[JsonObject] = run.get("identity") or ()
     problem = (
         _rank_mismatch(ranks)
         or _clock_mismatch(run)
@@ -96,7 +96,7 @@ def mismatch_reason(
     return MISMATCH_PREFIX + printable(problem) if problem else ""
 
 
-def constant_facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+def constant_facts(case: JsonObject, run: JsonObject) -> Iterator[tuple[tuple[str, str], Any]]:
     """Yield facts of a launch that must not change within a run: (subject, name) and value."""
     if case["simulated"]:
         return
@@ -120,7 +120,7 @@ def constant_facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str],
             yield (f"node {node['host']}", f"interface {name}"), state
 
 
-def preload_reason(case: Record, run: Record) -> str:
+def preload_reason(case: JsonObject, run: JsonObject) -> str:
     """Return which code the user's LD_PRELOAD adds that the site does not declare; "" if none."""
     for rank in run.get("identity") or () if case.get("links") else ():
         if rank.get("preload"):
@@ -143,7 +143,7 @@ def fact_change_reason(subject: tuple[str, str], before: Any, since: str, now: A
     )
 
 
-def _rank_mismatch(ranks: Sequence[Record]) -> str:
+def _rank_mismatch(ranks: Sequence[JsonObject]) -> str:
     for other in ranks[1:]:
         for name, words in _RANK_FACT_PHRASES.items():
             first, second = ranks[0].get(name), other.get(name)
@@ -153,7 +153,7 @@ def _rank_mismatch(ranks: Sequence[Record]) -> str:
     return ""
 
 
-def _clock_mismatch(run: Record) -> str:
+def _clock_mismatch(run: JsonObject) -> str:
     """Return the mismatch of two nodes with different clock sources; "" without one."""
     nodes = [node for node in run.get("nodes") or () if node.get("clock_source")]
     for other in nodes[1:]:
@@ -166,7 +166,7 @@ def _clock_mismatch(run: Record) -> str:
     return ""
 
 
-def _toolchain_mismatch(case: Record, ranks: Sequence[Record]) -> str:
+def _toolchain_mismatch(case: JsonObject, ranks: Sequence[JsonObject]) -> str:
     mpi = case.get("mpi") or {}
     for rank in ranks if mpi else ():
         library = rank.get("library")
@@ -176,7 +176,7 @@ def _toolchain_mismatch(case: Record, ranks: Sequence[Record]) -> str:
     return ""
 
 
-def _library_mismatch(case: Record, ranks: Sequence[Record]) -> str:
+def _library_mismatch(case: JsonObject, ranks: Sequence[JsonObject]) -> str:
     links, libraries = case.get("links") or "", case.get("libraries") or {}
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
@@ -191,13 +191,13 @@ def _library_mismatch(case: Record, ranks: Sequence[Record]) -> str:
     return ""
 
 
-def _library_mismatch_text(rank: Record, file: str, library: str, cause: str) -> str:
+def _library_mismatch_text(rank: JsonObject, file: str, library: str, cause: str) -> str:
     path, target = describe_file(_printable_value(file)), describe_file(_printable_value(library))
     loaded = f"{_describe_rank(rank)} loaded {path}"
     return f"{loaded}, but the program links {target}: {cause} brings another"
 
 
-def _argument_mismatch(case: Record, run: Record, ranks: Sequence[Record]) -> str:
+def _argument_mismatch(case: JsonObject, run: JsonObject, ranks: Sequence[JsonObject]) -> str:
     """Return how the arguments of one of our workloads differ from those of the check; "" if
     equal."""
     arguments, command = case.get("arguments"), run.get("command")
@@ -219,7 +219,7 @@ def _argument_mismatch(case: Record, run: Record, ranks: Sequence[Record]) -> st
     )
 
 
-def _node_mismatch(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
+def _node_mismatch(run: JsonObject, ranks: Sequence[JsonObject], allocation: Allocation) -> str:
     """Return the mismatch of a rank on a host outside of the job; "" if all are inside.
 
     The name of a host may differ from the scheduler's name of the node.  Launchers pass variables
@@ -244,7 +244,7 @@ def _node_mismatch(run: Record, ranks: Sequence[Record], allocation: Allocation)
     return ""
 
 
-def _tcp_mismatch(case: Record, run: Record, moved_bytes: int) -> str:
+def _tcp_mismatch(case: JsonObject, run: JsonObject, moved_bytes: int) -> str:
     """Return the mismatch of a launch that sent by TCP what RDMA should have sent."""
     nodes = [node for node in run.get("nodes") or () if node.get("tcp_bytes")]
     extras = case.get("extras") or {}
@@ -260,7 +260,7 @@ def _tcp_mismatch(case: Record, run: Record, moved_bytes: int) -> str:
     )
 
 
-def _shared_memory_mismatch(run: Record, moved_bytes: int) -> str:
+def _shared_memory_mismatch(run: JsonObject, moved_bytes: int) -> str:
     """Return the mismatch of a launch, one rank per node, whose data stayed in shared memory.
 
     Between nodes that share a kernel and have no adapter, only an interface of the kernel or memory
@@ -283,7 +283,7 @@ def _shared_memory_mismatch(run: Record, moved_bytes: int) -> str:
     )
 
 
-def _describe_rank(rank: Record) -> str:
+def _describe_rank(rank: JsonObject) -> str:
     return f"rank {rank['ranks'][0]} on {rank['host']}"
 
 

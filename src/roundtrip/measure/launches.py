@@ -38,7 +38,7 @@ CHANGE_FILE = "change.txt"
 _KnownFacts = dict[tuple[str, str], tuple[Any, str]]
 
 
-def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list[Launch]:
+def scan_launches(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list[Launch]:
     """Read all launches of a run tree, in the order of its sessions, whatever came of them.
 
     `limits`, by default the run's own analysis.toml, say which launches are disturbed; UserError

@@ -29,9 +29,9 @@ from roundtrip.model import (
     Text,
 )
 
-FILE_NAME = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 #: The signature beside a manifest that names its signer.
-SIGNATURE_FILE = f"{FILE_NAME}.sig"
+SIGNATURE_FILE = f"{MANIFEST_FILE}.sig"
 SCHEMA_VERSION = 2
 #: Beginning of the paths of earlier nights, which a bundle contains besides its measurement.
 HISTORY_PREFIX = "history/"
@@ -127,26 +127,26 @@ def write_unsigned(bundle: Path, facts: dict[str, Any], signer: str | None = Non
     entries = {
         file.relative_to(bundle).as_posix(): _file_entry(file)
         for file in sorted(bundle.rglob("*"))
-        if file.is_file() and file != bundle / FILE_NAME
+        if file.is_file() and file != bundle / MANIFEST_FILE
     }
     signer_entry = {"signer": signer} if signer else {}
     bundle_facts = {key: value for key, value in facts.items() if key not in ("files", "signer")}
     data = {"schema": SCHEMA_VERSION, **bundle_facts, **signer_entry, "files": entries}
     text = _canonical_json(data)
-    (bundle / FILE_NAME).write_bytes(text.encode())
+    (bundle / MANIFEST_FILE).write_bytes(text.encode())
     return Manifest(data, files.sha256(text.encode()))
 
 
 def verify(bundle: Path) -> Manifest:
     """Compare every file of `bundle` with its manifest, and return the manifest; UserError if a
     file is missing, changed, not listed, or not inside the bundle."""
-    file = bundle / FILE_NAME
+    file = bundle / MANIFEST_FILE
     text = files.read_text(file)
     data = records.validate_record(files.parse_json(text, file), _ManifestContent, file, text)
     for name, entry in data["files"].items():
         if _file_entry(_require_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)
-    names = {*data["files"], FILE_NAME, *([SIGNATURE_FILE] if "signer" in data else [])}
+    names = {*data["files"], MANIFEST_FILE, *([SIGNATURE_FILE] if "signer" in data else [])}
     for path in sorted(bundle.rglob("*")):
         name = path.relative_to(bundle).as_posix()
         if (path.is_symlink() or not path.is_dir()) and name not in names:
@@ -166,7 +166,7 @@ def _require_inside(bundle: Path, name: str, manifest: Path) -> Path:
         not is_plain
         or pure.as_posix() != name
         or "\\" in name
-        or name in (FILE_NAME, SIGNATURE_FILE)
+        or name in (MANIFEST_FILE, SIGNATURE_FILE)
     ):
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
     if len(name.encode()) > 200:  # bytes that every file system takes

@@ -13,7 +13,7 @@ from roundtrip.measure import analysis, completion, scheduler
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.completion import LaunchCounts
 from roundtrip.measure.launch import Launch
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import Matrix
 from roundtrip.measure.tree import RunTree
 from roundtrip.stats.planning import (
@@ -84,7 +84,7 @@ class ClaimOutlook:
             f"as clear as can be before any gets a verdict; {self._needed_launches_text}"
         )
 
-    def lines(self) -> Iterator[str]:
+    def dry_run_lines(self) -> Iterator[str]:
         """Yield the lines of ``--dry-run`` about planned claims, and whether the launches
         suffice."""
         for claim in self.claims:
@@ -169,7 +169,7 @@ class RunOutcome:
     def from_tree(tree: RunTree) -> RunOutcome:
         """Scan the launches of `tree`, and return their outcome."""
         state = tree.state
-        launches = scan(tree.path)
+        launches = scan_launches(tree.path)
         return RunOutcome(
             counts=LaunchCounts(
                 target_by_case={item["case"]: item["launches"] for item in state["expected"]},
@@ -202,7 +202,7 @@ class RunOutcome:
         """Whether launches passed, but each was disturbed, so that nothing can be decided."""
         return 0 < sum(self.counts.passed_by_case.values()) == self.counts.disturbed_count
 
-    def lines(self) -> Iterator[str]:
+    def describe_lines(self) -> Iterator[str]:
         """Yield lines for people that describe the outcome, the worst last."""
         cases = len(self.counts.target_by_case)
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"

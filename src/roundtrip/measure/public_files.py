@@ -119,7 +119,7 @@ _ENVIRONMENT_RULE = _allow_fields(
         "launcher_options_oversubscribed spec specs build"
     ),
 )
-_INSTALLED_RULE = _allow_fields(
+_INSTALLED_TOOLCHAIN_RULE = _allow_fields(
     "schema name key",
     mpi=_allow_fields("family version origin"),
     boost=_allow_fields("version origin"),
@@ -182,7 +182,7 @@ _SPACK_LOCK_RULE = _allow_fields(
 _RULE_BY_FILE: Mapping[str, FieldRule] = {
     "host.json": _HOST_RULE,
     "toolchains.json": _apply_to_each(
-        _allow_fields(reframe=_ENVIRONMENT_RULE, installed=_INSTALLED_RULE)
+        _allow_fields(reframe=_ENVIRONMENT_RULE, installed=_INSTALLED_TOOLCHAIN_RULE)
     ),
     "tools.json": Redactor.redact_json,
     "site-config.json": _SITE_RULE,
@@ -317,7 +317,7 @@ def public_thresholds_toml(text: str, redactor: Redactor) -> str:
         match = _CODE_AND_COMMENT_PATTERN.fullmatch(line)
         code, comment = (match[1], match[2] or "") if match else (line, "")
         line = (code + (comment if comment in package_comments else "")).rstrip()
-        lines.append(redactor.redact_private_parts(line, analysis.FILE_NAME))
+        lines.append(redactor.redact_private_parts(line, analysis.ANALYSIS_FILE))
     return "\n".join([*lines, ""])
 
 

@@ -28,7 +28,7 @@ from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.site import Site
 
 #: In the tree of a run: the plan of its night.
-PLAN_FILE = Path("env", "pairs.json")
+NIGHT_PLAN_FILE = Path("env", "pairs.json")
 #: How long to wait for a scheduler that does not answer which nodes there are, s.
 MAX_WAIT_S = 600.0
 
@@ -103,7 +103,7 @@ class NightPlan:
 
     def write(self, run_dir: Path) -> None:
         """Write ``env/pairs.json`` into the tree of the run."""
-        file = run_dir / PLAN_FILE
+        file = run_dir / NIGHT_PLAN_FILE
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
@@ -146,7 +146,7 @@ def plan_night(
 
 def read_plan(run_dir: Path) -> NightPlan:
     """Read the plan with which the run in `run_dir` began; UserError if it cannot be read."""
-    file = run_dir / PLAN_FILE
+    file = run_dir / NIGHT_PLAN_FILE
     try:
         return TypeAdapter(NightPlan).validate_python(files.read_json(file))
     except ValidationError:
@@ -262,7 +262,7 @@ class CampaignNight:
         if self.nodes:
             write_nodes(self.nodes, run_dir)
 
-    def lines(self) -> Iterator[str]:
+    def dry_run_lines(self) -> Iterator[str]:
         """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
         for partition, plan in (self.plan.partitions if self.plan else {}).items():
             for pair in plan.pairs:
@@ -311,7 +311,7 @@ def arrange_night(
         night, node_lists = read_plan(resumed_run.path), {}
     else:
         node_lists = collect_nodes(site, partitions, wait_s)
-        plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
+        plans = sorted((runs / campaign.name / site.name).glob(f"*/{NIGHT_PLAN_FILE}"))
         last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
     items = tuple(replace(item, pairs=night.pairs_for(item)) for item in plan.expected)

@@ -22,7 +22,7 @@ from roundtrip.measure import (
 )
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.launch import error_tail
-from roundtrip.measure.launches import CHANGE_FILE, scan
+from roundtrip.measure.launches import CHANGE_FILE, scan_launches
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, describe_duration
 from roundtrip.measure.scheduler import PendingJobs, RoundPauses
@@ -55,8 +55,8 @@ class Runner:
     #: Called before each round; True ends the run, even if launches are missing.
     should_stop: Callable[[], bool] = lambda: False
     #: End of the time limit on the clock ``time.monotonic``; set when the run starts.
-    deadline: float = 0.0
-    _failures: Counter[LaunchKey] = field(default_factory=Counter)
+    deadline_s: float = 0.0
+    _failure_counts: Counter[LaunchKey] = field(default_factory=Counter)
     _launch_times_s: list[float] = field(default_factory=list)
     _scheduler_wait: scheduler.SchedulerWait | None = None
 
@@ -68,7 +68,7 @@ class Runner:
         by the median duration of earlier rounds, it would exceed the time limit.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
-        self.deadline = time.monotonic() + limit_s
+        self.deadline_s = time.monotonic() + limit_s
         self._scheduler_wait = scheduler.make_scheduler_wait(
             self._scheduler, limit_s, self.tree.path
         )
@@ -96,7 +96,7 @@ class Runner:
     def _run_rounds(self) -> bool:
         lengths_s: list[float] = []
         show, variables = self.progress.show_wait, self.site.environment
-        pauses = RoundPauses(self._scheduler, self.deadline, show, variables)
+        pauses = RoundPauses(self._scheduler, self.deadline_s, show, variables)
         while (items := self._incomplete_cases()) and not self.should_stop():
             if self._record_change():
                 return True
@@ -104,7 +104,7 @@ class Runner:
             left = (max(1, self.campaign.launches - passed[item.launch_key]) for item in items)
             self.progress.set_remaining(sum(left))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
-            if lengths_s and time.monotonic() + length_s > self.deadline:
+            if lengths_s and time.monotonic() + length_s > self.deadline_s:
                 return False
             seconds, reason = self._run_round(items)
             if reason:
@@ -159,7 +159,7 @@ class Runner:
         completed or failed by itself.  A launch that it prevented does not count against its case.
         """
         old_counts, _ = self._count_passed()
-        number = self.tree.next_round()
+        number = self.tree.next_round_number()
         seconds, lock = 0.0, self.tree.lock_descriptor
         excuses: dict[LaunchKey, str] = {}
         seed, groups = self.campaign.abba_seed, []
@@ -192,7 +192,7 @@ class Runner:
             for item in items
             if new_counts[item.launch_key] == old_counts[item.launch_key]
         }
-        self._failures.update(failures - excuses.keys())
+        self._failure_counts.update(failures - excuses.keys())
         reason = ""
         if failures and failures <= excuses.keys() and new_counts == old_counts:
             ((reason, _),) = Counter(excuses[key] for key in failures).most_common(1)
@@ -201,7 +201,7 @@ class Runner:
     def _prevention_reasons(self, session_name: str) -> dict[LaunchKey, str]:
         """Return, by key of launch, why the scheduler prevented it, for launches of one session."""
         reasons = {}
-        for launch in scan(self.tree.path):
+        for launch in scan_launches(self.tree.path):
             if launch.session != session_name:
                 continue
             if launch.status == completion.DISPLACED:
@@ -228,7 +228,7 @@ class Runner:
     def _count_passed(self) -> tuple[Counter[LaunchKey], Counter[LaunchKey]]:
         """Return the numbers of passed launches and of those that are undisturbed, by key of
         launch."""
-        launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
+        launches = [launch for launch in scan_launches(self.tree.path) if launch.status == "passed"]
         return (
             Counter(launch.launch_key for launch in launches),
             Counter(launch.launch_key for launch in launches if not launch.disturbance_reasons),
@@ -241,7 +241,7 @@ class Runner:
         candidates = [
             item
             for item in self.expected
-            if self._failures[item.launch_key]
+            if self._failure_counts[item.launch_key]
             < (launches if passed[item.launch_key] else MAX_CASE_FAILURES)
         ]
         shortfall = [item for item in candidates if passed[item.launch_key] < launches]
@@ -261,7 +261,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     """
     items = [item for item in runner.expected if item.case.id in cases and not item.simulated]
     confirm_s = 60 * (runner.campaign.confirm_minutes or 0.0)
-    budget_s = min(confirm_s, runner.deadline - time.monotonic())
+    budget_s = min(confirm_s, runner.deadline_s - time.monotonic())
     round_s = runner.median_launch_s * len(items)
     reason = ""
     if not items:
@@ -296,7 +296,7 @@ def _items_on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Itera
         up_names = (node.name for node in node_list if not node.down_reason)
         host_names[partition] = {name.partition(".")[0]: name for name in up_names}
     host_counts: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
-    for launch in scan(runner.tree.path):
+    for launch in scan_launches(runner.tree.path):
         if launch.status == "passed" and not launch.disturbance_reasons:
             hosts = frozenset(host.partition(".")[0] for host in launch.run_record["hosts"])
             host_counts[launch.case_id][hosts] += 1

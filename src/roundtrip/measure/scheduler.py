@@ -41,12 +41,12 @@ LOG_FILE = "scheduler.log"
 class Outage:
     """A period in which a command of the scheduler got no answer, in seconds since 1970.
 
-    `end` is None while it lasts, or if the command was killed.  `command` is its name, such as
+    `end_s` is None while it lasts, or if the command was killed.  `command` is its name, such as
     sacct; `ended_by_fallback`: another command answered in its place.
     """
 
-    start: float
-    end: float | None
+    start_s: float
+    end_s: float | None
     command: str
     ended_by_fallback: bool = False
 
@@ -63,7 +63,7 @@ def read_outages(run_dir: Path) -> list[Outage]:
             outages.append(Outage(start, max(start, moment), command, verb == "instead"))
     # A command that is killed while it waits writes no end.
     outages += [Outage(start, None, command) for start, command in open_outages.values()]
-    return sorted(outages, key=lambda outage: outage.start)
+    return sorted(outages, key=lambda outage: outage.start_s)
 
 
 def _log_lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
@@ -110,12 +110,12 @@ def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
     """Return the periods (start, end), in seconds since 1970, of any outage: overlapping ones are
     merged, and one without an end has 0 s, because its duration is unknown."""
     periods: list[tuple[float, float]] = []
-    for outage in sorted(outages, key=lambda outage: outage.start):
-        end = outage.end if outage.end is not None else outage.start
-        if periods and outage.start <= periods[-1][1]:
+    for outage in sorted(outages, key=lambda outage: outage.start_s):
+        end = outage.end_s if outage.end_s is not None else outage.start_s
+        if periods and outage.start_s <= periods[-1][1]:
             periods[-1] = (periods[-1][0], max(periods[-1][1], end))
         else:
-            periods.append((outage.start, end))
+            periods.append((outage.start_s, end))
     return periods
 
 
@@ -177,25 +177,25 @@ def describe_outage_record(content: object) -> str:
 
 @dataclass(frozen=True)
 class SchedulerWait:
-    """How long a run waits for a scheduler that does not answer: until `deadline`, seconds since
+    """How long a run waits for a scheduler that does not answer: until `deadline_s`, seconds since
     1970.  Outages are logged in `run_dir`."""
 
     scheduler: Scheduler
-    deadline: float
+    deadline_s: float
     run_dir: Path
 
     def patient_environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables `base` with a PATH whose scheduler commands wait for an answer, and
         log outages."""
         log = self.run_dir / LOG_FILE
-        return self.scheduler.retrying_environment(base, self.deadline, log)
+        return self.scheduler.retrying_environment(base, self.deadline_s, log)
 
     def describe_outage(self) -> str:
         """Describe the current outage and its duration; "" while the scheduler answers."""
-        waits = [item for item in read_outages(self.run_dir) if item.end is None]
+        waits = [item for item in read_outages(self.run_dir) if item.end_s is None]
         if not waits:
             return ""
-        wait_s = time.time() - waits[-1].start
+        wait_s = time.time() - waits[-1].start_s
         return f"waiting for {self.scheduler.title}, which does not answer, for {wait_s:.0f} s"
 
     def outage_s(self, moment: float) -> float | None:
@@ -229,7 +229,7 @@ def cancel_jobs_and_wait(
     """Cancel the jobs of run `run_name`, and wait until none is left: it would run beside the next
     launch.  Errors as in `cancel_jobs`; NoAnswerError also if jobs do not end in time."""
     while cancel_jobs(run_name, environment, wait):
-        if time.time() >= wait.deadline:
+        if time.time() >= wait.deadline_s:
             raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
@@ -284,11 +284,11 @@ def _minute_text(moment: float) -> str:
 class RoundPauses:
     """Sleeps after rounds in which the scheduler prevented all launches, as by a maintenance.
 
-    No pause ends after `deadline`, s, of ``time.monotonic``; `tell` shows why nothing runs.
+    No pause ends after `deadline_s` of ``time.monotonic``; `tell` shows why nothing runs.
     """
 
     scheduler: Scheduler
-    deadline: float
+    deadline_s: float
     tell: Callable[[str], None]
     command_environment: Mapping[str, str]
     _next_pause_s: float = field(default_factory=lambda: _FIRST_PAUSE_S)
@@ -302,7 +302,7 @@ class RoundPauses:
         maintenance; False if the deadline comes first."""
         if reason.endswith(MAINTENANCE) and (maintenances := self._query_maintenances()):
             return self._sleep_through(maintenances[0])
-        pause_s = min(self._next_pause_s, self.deadline - time.monotonic())
+        pause_s = min(self._next_pause_s, self.deadline_s - time.monotonic())
         if pause_s <= 0:
             return False
         self.tell(f"{reason}: trying again in {pause_s:.0f} s")
@@ -317,7 +317,7 @@ class RoundPauses:
         current: Maintenance | None = maintenance
         while current:
             wait_s = current.end - time.time()
-            is_late = wait_s > self.deadline - time.monotonic()
+            is_late = wait_s > self.deadline_s - time.monotonic()
             keeps = f"{self.scheduler.title} keeps {current.nodes} for maintenance until"
             line = f"{keeps} {_minute_text(current.end)} (reservation {current.name})"
             line += ", beyond this run's time limit" if is_late else ""

@@ -316,16 +316,16 @@ class _BuildProgress:
         self._start = 0.0
         self._durations_s: list[float] = []
 
-    def on_event(self, kind: str, name: str) -> None:
+    def on_event(self, event: str, name: str) -> None:
         """Note the begin or end of a build from an event of ReFrame, as an `EventListener`."""
         if not is_fixture(name):
             return
-        if kind == "RUN":
+        if event == "RUN":
             self._name, self._start = describe_test(name), time.monotonic()
         else:
             self._durations_s.append(time.monotonic() - self._start)
             self._name = ""
-            self._progress.show_result(kind, name)
+            self._progress.show_result(event, name)
 
     def __call__(self) -> str:
         if not self._name:

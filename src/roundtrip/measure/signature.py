@@ -69,7 +69,7 @@ def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -
         if not public_key:
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
         signed_manifest = manifest.write_unsigned(bundle, bundle_manifest.data, public_key)
-        content = (bundle / manifest.FILE_NAME).read_bytes()
+        content = (bundle / manifest.MANIFEST_FILE).read_bytes()
         process = _run_keygen(["-Y", "sign", "-f", str(key), "-n", SIGNATURE_NAMESPACE], content)
         if process.returncode:
             lines = process.stderr.decode(errors="replace").strip().splitlines()
@@ -92,13 +92,13 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
         return UNSIGNED
     key, site = fingerprint(signer), str(bundle_manifest.data["site"])
     signature = files.read_in_tree(bundle / manifest.SIGNATURE_FILE, bundle, 1 << 16)
-    content = (bundle / manifest.FILE_NAME).read_bytes()
+    content = (bundle / manifest.MANIFEST_FILE).read_bytes()
     if _is_keygen_missing():
         return Signature("unchecked", key)
     signer_line = f'{_site_principal(site)} namespaces="{SIGNATURE_NAMESPACE}" {signer}\n'.encode()
     if not _is_verified(content, signature, signer_line, site):
         why = f"it was changed since it was signed, or it is not signed by {key}"
-        raise UserError(why, bundle / manifest.FILE_NAME)
+        raise UserError(why, bundle / manifest.MANIFEST_FILE)
     allowed_signers = _read_allowed_signers(site)
     is_listed = _key_blob(signer) == _own_key_blob(site) or (
         allowed_signers and _is_verified(content, signature, allowed_signers, site)

@@ -36,7 +36,7 @@ SUMMARY_FILE, MARKDOWN_FILE = "summary.md", "report.md"
 #: File in the bundle of a search for a cause, which is no night.
 SEARCH_FILE = "search.json"
 #: File of an import with its identity.
-SOURCE_FILE = "source.json"
+IMPORT_SOURCE_FILE = "source.json"
 _BUNDLE_FOLDER, _IMPORTS_FOLDER = "bundle", "imported"
 _NUMBER_PATTERN = r"[1-9][0-9]{0,8}"
 _NIGHT_FOLDER_PATTERN = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:\.({_NUMBER_PATTERN}))?")
@@ -125,7 +125,9 @@ def revisions_and_imports(path: Path) -> set[Path]:
         folder = (path.parent if path.name == PAGE_FILE else path).resolve()
     except RuntimeError:
         raise UserError("its symbolic links lead in a circle", path) from None
-    folders = {mark.parent for name in (FACTS_FILE, SOURCE_FILE) for mark in folder.rglob(name)}
+    folders = {
+        mark.parent for name in (FACTS_FILE, IMPORT_SOURCE_FILE) for mark in folder.rglob(name)
+    }
     return {
         path for path in folders if is_import_folder(path) or revision_number(path.name) is not None
     }
@@ -150,7 +152,7 @@ def bundle_file_path(name: str) -> str:
 def find_bundle(path: Path) -> Path | None:
     """The bundle's folder: `path` itself, or that in the revision `path`; None if there is none."""
     folders = (path, bundle_folder(path))
-    return next((folder for folder in folders if (folder / manifest.FILE_NAME).is_file()), None)
+    return next((folder for folder in folders if (folder / manifest.MANIFEST_FILE).is_file()), None)
 
 
 def revision_name(bundle: Path) -> str:
@@ -237,7 +239,7 @@ def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
     """
     target = bundle_folder(draft)
     signature_files = [manifest.SIGNATURE_FILE] if "signer" in bundle_manifest.data else []
-    for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):
+    for name in (*bundle_manifest.files, manifest.MANIFEST_FILE, *signature_files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
     return target

@@ -113,7 +113,7 @@ class RunTree:
         state = self.state
         return state.get("finished") is not None and state.get("report") != "wanted"
 
-    def next_round(self) -> int:
+    def next_round_number(self) -> int:
         """The number of the next round, from 1."""
         rounds = (
             records.read_round_number(folder) or 0 for folder in self._numbered_folders("rounds")
@@ -152,8 +152,8 @@ def create_tree(
     """Make the tree of a new run: state.json with the launches that it must produce, and copies of
     the campaign and of the site's thresholds.
 
-    `report` is whether a report is wanted, `night` the name by which `find_night` finds the run.
-    UserError if the collector would refuse state.json, or a run began in the same second.
+    `report` is whether a report is wanted, `night` the name by which `find_night_run` finds the
+    run. UserError if the collector would refuse state.json, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = {
@@ -182,7 +182,7 @@ def create_tree(
         raise UserError(why, path) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
     thresholds = analysis.load_for_site(site.name).toml_text
-    (path / analysis.FILE_NAME).write_text(thresholds, encoding="utf-8")
+    (path / analysis.ANALYSIS_FILE).write_text(thresholds, encoding="utf-8")
     tree = RunTree(path)
     tree.write_state(**state)
     return tree
@@ -195,7 +195,7 @@ def make_inner_tree(
     launches of each case that do not count for the run; it has the run's thresholds."""
     inner = RunTree(tree.path / name)
     (inner.path / "env").mkdir(parents=True, exist_ok=True)
-    for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
+    for file in ("campaign.toml", analysis.ANALYSIS_FILE, "env/host.json"):
         if (tree.path / file).is_file():
             shutil.copyfile(tree.path / file, inner.path / file)
     cases = [_expected_entry(item, launches) for item in expected]
@@ -219,7 +219,7 @@ def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
         raise UserError(f"{message}; start a new run", tree.path / "state.json")
 
 
-def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
+def newest_unfinished_run(runs: Path, campaign: str, site: str) -> RunTree:
     """The newest run of `campaign` on `site` that lacks launches or its report; UserError without
     one."""
     for tree in _trees_newest_first(runs / campaign / site):
@@ -229,7 +229,7 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     raise UserError(message, runs / campaign / site)
 
 
-def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
+def find_night_run(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
     """The newest run of `campaign` on `site` that was created with the name `night`; None without
     one.  Job numbers are no such names, because schedulers reuse them."""
     trees = _trees_newest_first(runs / campaign / site)

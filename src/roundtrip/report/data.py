@@ -151,8 +151,8 @@ def read_bundle(bundle: Path) -> BundleData:
         samples = bundle_tables.scan_table(file, SampleRow)
         # This decodes every page once, so that no later reader can fail on one.
         rows = samples.collect().lazy()
-        bundle_tables.require_samples(rows, launches, file)
-    thresholds = analysis.load(bundle / analysis.FILE_NAME)
+        bundle_tables.require_valid_samples(rows, launches, file)
+    thresholds = analysis.load(bundle / analysis.ANALYSIS_FILE)
     level = thresholds.statistics.confidence_level
     launch_medians = bundle_tables.launch_medians(rows, launches, level)
     if (bundle_medians := bundle_tables.read_stored_medians(bundle, launches)) is not None:

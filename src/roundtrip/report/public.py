@@ -88,7 +88,7 @@ def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
         elif file.suffix in (".json", ".lock", ".toml"):
             text, is_toml = files.read_text(file), file.suffix == ".toml"
             data = files.parse_toml(text, file) if is_toml else files.parse_json(text, file)
-            if file.name in (manifest.FILE_NAME, store.FACTS_FILE) and isinstance(data, dict):
+            if file.name in (manifest.MANIFEST_FILE, store.FACTS_FILE) and isinstance(data, dict):
                 data = {key: value for key, value in data.items() if key != "files"}
             values: dict[str, set[str]] = defaultdict(set)
             for field, value in _flatten(data, name):
@@ -193,7 +193,7 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
     bundle_manifest = manifest.verify(store.bundle_folder(source))
     changed_paths = publish.damaged_paths(source, facts)
     if bundle_manifest.digest != facts.get("digest"):
-        changed_paths = [store.bundle_file_path(manifest.FILE_NAME), *changed_paths]
+        changed_paths = [store.bundle_file_path(manifest.MANIFEST_FILE), *changed_paths]
     if changed_paths:
         reason = f"{publish.describe_paths(changed_paths)} is not as it was published"
         raise UserError(reason, source)
@@ -236,7 +236,8 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
             raise UserError(
-                "no name of a campaign and a site", store.file_path(source, store.SOURCE_FILE)
+                "no name of a campaign and a site",
+                store.file_path(source, store.IMPORT_SOURCE_FILE),
             )
     site = store.site_folder(public, str(campaign), str(site_name))
     with store.hold_folder(site):

@@ -51,7 +51,7 @@ def bundle_digest_by_path(revision: Path, bundle_manifest: Manifest) -> dict[str
     A signature is hashed as it is: only the signer can make it again.
     """
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
-    digests[manifest.FILE_NAME] = bundle_manifest.digest
+    digests[manifest.MANIFEST_FILE] = bundle_manifest.digest
     if "signer" in bundle_manifest.data:
         signature_file = store.bundle_folder(revision) / manifest.SIGNATURE_FILE
         digests[manifest.SIGNATURE_FILE] = files.sha256(signature_file.read_bytes())
@@ -140,7 +140,7 @@ def require_unpublished(folder: Path, bundle_manifest: Manifest) -> None:
 def read_unverified_manifest(revision: Path) -> dict[str, Any]:
     """The manifest of a revision's bundle, unverified; empty if it cannot be read."""
     try:
-        content = files.read_json(store.bundle_folder(revision) / manifest.FILE_NAME)
+        content = files.read_json(store.bundle_folder(revision) / manifest.MANIFEST_FILE)
     except UserError:
         return {}
     return content if isinstance(content, dict) else {}
@@ -290,7 +290,7 @@ def verify_revision(path: Path) -> list[str]:
     signature.check_signature(store.bundle_folder(path), bundle_manifest)
     require_matching_folder(path, bundle_manifest)
     if bundle_manifest.digest != facts.get("digest"):
-        return [store.bundle_file_path(manifest.FILE_NAME)]
+        return [store.bundle_file_path(manifest.MANIFEST_FILE)]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with report_write_errors(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:

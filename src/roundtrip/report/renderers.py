@@ -83,7 +83,7 @@ LISTED_FILES = (
     (store.MARKDOWN_FILE, "this page as Markdown"),
     (store.bundle_file_path(manifest.table_file("medians")), "the median of each launch"),
     (_SAMPLES_FILE, "every timing"),
-    (store.bundle_file_path(manifest.FILE_NAME), "the files of the bundle with their digests"),
+    (store.bundle_file_path(manifest.MANIFEST_FILE), "the files of the bundle with their digests"),
     (store.FACTS_FILE, "the digest of every file of this report"),
 )
 #: The most lines of text in a summary.

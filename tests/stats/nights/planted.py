@@ -8,7 +8,7 @@ from roundtrip.measure import analysis
 from roundtrip.stats.nights.judge import judge_nights
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
-SETTINGS = analysis.default().history
+SETTINGS = analysis.default_settings().history
 SD = 0.01
 
 

@@ -11,7 +11,7 @@ from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
 from tools.calibration.nodes import pair_launches
 
-SETTINGS = analysis.default().nodes
+SETTINGS = analysis.default_settings().nodes
 LEAST = SETTINGS.least_effect(is_tail=False)
 
 

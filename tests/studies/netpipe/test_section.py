@@ -38,7 +38,7 @@ Maker = Callable[..., Any]
 
 
 def report(tree: Any) -> Report:
-    return build_report(data.read_bundle(bundle.build(tree.path)))
+    return build_report(data.read_bundle(bundle.build_bundle(tree.path)))
 
 
 def part(tree: Any) -> ReportSection:
@@ -260,7 +260,7 @@ def test_ratios_near_1_and_all_ratios_have_a_view_with_axes_of_the_study(
 
 def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
     tree = make_tree(launches=8, environs=(OPENMPI,))
-    bundle_data = data.read_bundle(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build_bundle(tree.path))
     curves = NetPIPECurves(bundle_data)
     (panel,) = curves.panels
     rows = pl.read_parquet(bundle_data.folder / "samples.parquet").filter(
@@ -368,7 +368,9 @@ def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
 
 
 def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) -> None:
-    bundle_data = data.read_bundle(bundle.build(make_tree(launches=9, environs=(OPENMPI,)).path))
+    bundle_data = data.read_bundle(
+        bundle.build_bundle(make_tree(launches=9, environs=(OPENMPI,)).path)
+    )
     levels = bundle_data.analysis.statistics.model_copy(
         update={"equivalence_margins": (("netpipe", 0.2),)}
     )

@@ -10,7 +10,7 @@ from support.measured import bundle_data, launch_row
 
 from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY
-from roundtrip.measure.columns import columns, setting_rows
+from roundtrip.measure.columns import setting_rows, table_columns
 from roundtrip.report.blocks import Cell, Table
 from roundtrip.report.data import BundleData
 
@@ -107,7 +107,7 @@ class Bundle:
     def data(self) -> BundleData:
         """As the report reads it."""
         details = {
-            "npb": bundle_tables.make_frame(self.details, columns(DETAIL_ROW_BY_STUDY["npb"]))
+            "npb": bundle_tables.make_frame(self.details, table_columns(DETAIL_ROW_BY_STUDY["npb"]))
         }
         return bundle_data(self.cases, self.rows, details=details)
 

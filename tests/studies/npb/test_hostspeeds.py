@@ -128,10 +128,10 @@ def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
 
 def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> None:
     npb_launches = [
-        launch for launch in launches.scan(sweeps) if launch.case_record["study"] == "npb"
+        launch for launch in launches.scan_launches(sweeps) if launch.case_record["study"] == "npb"
     ]
     assert [launch.status for launch in npb_launches] == ["passed", "passed"]
-    (curves,) = read_curves(data.read_bundle(bundle.build(sweeps)))
+    (curves,) = read_curves(data.read_bundle(bundle.build_bundle(sweeps)))
     assert curves.name == "LU A"
     assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
     assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
@@ -148,7 +148,7 @@ def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
         if run["workload"] == "npb-sweep":
             run["npb"]["operations"] = OPERATIONS / 2
             file.write_text(json.dumps(run))
-    (curves,) = read_curves(data.read_bundle(bundle.build(sweeps)))
+    (curves,) = read_curves(data.read_bundle(bundle.build_bundle(sweeps)))
     assert curves.operations == OPERATIONS
 
 
@@ -159,7 +159,7 @@ def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
-    report = build_report(data.read_bundle(bundle.build(sweeps)))
+    report = build_report(data.read_bundle(bundle.build_bundle(sweeps)))
     (part,) = [part for part in report.sections if part.anchor == "npb"]
     assert "SIMULATED" in part.title
     (figure,) = part.figures

@@ -129,7 +129,7 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
     from roundtrip.measure import bundle
 
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
-    folder = bundle.build(tree.path)
+    folder = bundle.build_bundle(tree.path)
     monkeypatch.setattr(publish, "build_report", lambda *args: warned(build_report(*args)))
     revision = publish.publish(folder, tmp_path / "reports")
     assert publish.read_warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]

@@ -131,7 +131,9 @@ def test_a_program_is_compared_at_the_size_that_people_quote(program: str, size:
     metric = osu.BENCHMARKS[program].metric
     rows = [(n, "p50", metric, 3e-6, "-") for n in (size, 2 * size + 1)]
     named_rows = frame(rows).with_columns(launch=pl.lit("one"), case=pl.lit(program))
-    speeds = derivation.speeds(STUDY, named_rows.lazy(), analysis.default().compared_sizes(STUDY))
+    speeds = derivation.speeds(
+        STUDY, named_rows.lazy(), analysis.default_settings().compared_sizes(STUDY)
+    )
     assert dict(speeds.schema) == SPEED_COLUMNS
     (row,) = speeds.rows(named=True)
     assert row["size_bytes"] == size and row["what"] == f"OSU {program}"

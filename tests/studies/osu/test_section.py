@@ -27,7 +27,7 @@ from roundtrip.studies.osu.curves import AGREE, DISAGREE, NETPIPE_PAIRS, NetPIPE
 from roundtrip.studies.osu.section import _agreement_clauses, overall_answers
 from roundtrip.studies.section import find_section
 
-SETTINGS = analysis.default().study_thresholds(Thresholds)
+SETTINGS = analysis.default_settings().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
 #: OSU's half round trip, s; NetPIPE's is this times `netpipe` of the made bundle.
 LATENCY = {1: 3.0e-7, 64: 3.2e-7, 1024: 6.0e-7, 65536: 4.0e-6}

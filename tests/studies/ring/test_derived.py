@@ -125,7 +125,7 @@ def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
-SETTINGS = analysis.default().study_thresholds(Thresholds)
+SETTINGS = analysis.default_settings().study_thresholds(Thresholds)
 PANEL = Panel(
     key=("Ring@x", "2"), toolchain="Open MPI", launch_count=10, shared_passes=2, network_passes=0
 )

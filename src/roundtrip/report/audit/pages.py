@@ -199,7 +199,7 @@ def audit_thresholds(subject: AuditSubject) -> RuleOutcome:
     tables = _subject_thresholds(subject, subject.analysis)
     texts = [text for text in (subject.analysis.toml_text, subject.analysis.default_toml) if text]
     if all(text in subject.section_title_by_text for text in texts):
-        printed_analysis = analysis.parse(subject.analysis.toml_text, Path(analysis.FILE_NAME))
+        printed_analysis = analysis.parse(subject.analysis.toml_text, Path(analysis.ANALYSIS_FILE))
         printed_tables = _subject_thresholds(subject, printed_analysis)
         absences = [
             f"{table} {key}"

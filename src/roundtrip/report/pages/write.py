@@ -103,7 +103,7 @@ def read_history_source(site: Path) -> HistorySource:
         thresholds = analysis.load_for_site(site.name)
     except UserError as error:
         warnings.append(f"{error}; the package's thresholds are used")
-        thresholds = analysis.default()
+        thresholds = analysis.default_settings()
     revisions, damage_warnings = published.current_revisions(site)
     pages = {
         revision.digest: link
