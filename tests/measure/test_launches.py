@@ -67,7 +67,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     assert "load average 4.4 at the start, on 2 cores" in disturbances
     outcome = RunOutcome.from_tree(RunTree(tree.path))
     assert not outcome.is_complete
-    first_line, *_, partial_line, missing_line = outcome.lines()
+    first_line, *_, partial_line, missing_line = outcome.describe_lines()
     assert first_line == "1 case: 4 of 5 launches completed; 1 more only partial"
     assert partial_line == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
     assert missing_line == f"missing 1 x {tree.case_id(ENVIRON)}"
@@ -165,7 +165,7 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     assert the_failed(tree).status == "skipped"
     assert the_failed(tree).reason == "not here"
     case = tree.case_id(ENVIRON)
-    *_, skipped_line, missing_line = RunOutcome.from_tree(RunTree(tree.path)).lines()
+    *_, skipped_line, missing_line = RunOutcome.from_tree(RunTree(tree.path)).describe_lines()
     assert skipped_line == f"skipped itself 1 x {case}: not here"
     assert missing_line == f"missing 1 x {case}"
     rows = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet").sort("status")
