@@ -67,7 +67,7 @@ def model(trace: Trace, platform: SimulatedPlatform) -> float:
 
 @pytest.fixture(autouse=True)
 def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "record", record)
+    monkeypatch.setattr(sweep, "record_trace", record)
     monkeypatch.setattr(sweep, "replay_trace", model)
 
 
