@@ -105,9 +105,9 @@ def test_long_messages_of_nodes_are_longer_than_short_ones() -> None:
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
     table = '[history.minimum_effects]\nnetpipe = 0.02\n"netpipe bandwidth" = 0.05\n\n[nodes]'
     settings = analysis.parse(changed("[nodes]", table), FILE).history
-    assert settings.least_effect("netpipe", "latency") == 0.02
-    assert settings.least_effect("netpipe", "bandwidth") == 0.05
-    assert settings.least_effect("npb", "time") == settings.minimum_effect
+    assert settings.min_effect("netpipe", "latency") == 0.02
+    assert settings.min_effect("netpipe", "bandwidth") == 0.05
+    assert settings.min_effect("npb", "time") == settings.minimum_effect
     for entry in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
         with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
             analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{entry}\n[nodes]"), FILE)

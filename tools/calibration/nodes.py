@@ -221,9 +221,9 @@ def _measures(
     )
     tail = np.log1p(losses * _TIMEOUT_S / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
     return [
-        NodeMeasure("latency", noisy(np.log(times)), settings.least_effect(is_tail=False)),
-        NodeMeasure("tail", launches(tail), settings.least_effect(is_tail=True)),
-        NodeMeasure("bandwidth", noisy(np.zeros(night.size)), settings.least_effect(is_tail=False)),
+        NodeMeasure("latency", noisy(np.log(times)), settings.min_effect(is_tail=False)),
+        NodeMeasure("tail", launches(tail), settings.min_effect(is_tail=True)),
+        NodeMeasure("bandwidth", noisy(np.zeros(night.size)), settings.min_effect(is_tail=False)),
     ]
 
 

@@ -270,7 +270,7 @@ def _series_json(result: _JudgedCampaign, line: JudgedSeries) -> dict[str, Any]:
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": judgement.detectable_step,
         "alarm": judgement.is_alarm,
-        "shares_of_modes": asdict(history.shares) if history.shares else None,
+        "shares_of_modes": asdict(history.mode_shares) if history.mode_shares else None,
         "newest": asdict(history.newest_night) if history.newest_night else None,
         "steps": [{**asdict(point), "night": nights[point.night]} for point in history.steps],
         "incidents": [
@@ -287,7 +287,7 @@ def _series_json(result: _JudgedCampaign, line: JudgedSeries) -> dict[str, Any]:
             for revision in history.revisions
         ],
         "revised": list(line.revision_sentences),
-        "minimum_effect": history.least_effect,
+        "minimum_effect": history.min_effect,
         "accepted": {"up_to": accepted.last, "reason": accepted.text} if accepted else None,
         "confirmation": result.relaunch.to_json_object(line),
         "why": judgement.reason,

@@ -13,7 +13,7 @@ import polars as pl
 from roundtrip.errors import UserError
 from roundtrip.history.night_rows import SERIES
 from roundtrip.stats.nights.judge import fit_stretches, judge_nights
-from roundtrip.stats.nights.series import rows
+from roundtrip.stats.nights.series import series_rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 
@@ -29,7 +29,7 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames
     """
     names, logs, nodes = series_table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
-    effects = [settings.least_effect(series[study], series[metric]) for series in names]
+    effects = [settings.min_effect(series[study], series[metric]) for series in names]
     tables = logs, nodes, np.array(effects), night_days(nights)
     arrays = [table.tobytes() for table in tables]
     return dict(zip(names, _judge_histories(*arrays, logs.shape, settings), strict=True))
@@ -137,12 +137,12 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[SeriesN
     """The noise of each series with enough nights; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
-    series_rows = list(rows(logs, nodes, settings, night_days(nights)))
-    for name, parts in zip(names, fit_stretches(series_rows, settings), strict=True):
+    all_rows = list(series_rows(logs, nodes, settings, night_days(nights)))
+    for name, parts in zip(names, fit_stretches(all_rows, settings), strict=True):
         if not parts or parts[-1].series.nights < MIN_NIGHTS:
             continue
         part = parts[-1]
-        levels = np.split(part.series.values, part.fit.points)
+        levels = np.split(part.series.values, part.fit.change_points)
         rest = np.concatenate([level - level.mean() for level in levels])
         squares = float(rest @ rest)
         deviations = part.series.raw - part.series.values
@@ -155,7 +155,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[SeriesN
                 float(rest[1:] @ rest[:-1]) / squares if squares else 0.0,
                 len(part.series.excursions),
                 int(np.unique(part.row.node_set).size),
-                len(part.fit.points),
+                len(part.fit.change_points),
                 (rest + deviations) * part.series.spread,
             )
         )
@@ -208,9 +208,11 @@ def _simulate_nights(
 
 def _count_alarms(sites: list[np.ndarray], settings: NightSettings) -> int:
     return sum(
-        any(part.fit.points for part in parts)
+        any(part.fit.change_points for part in parts)
         for logs in sites
-        for parts in fit_stretches(list(rows(logs, np.full(logs.shape, -1), settings)), settings)
+        for parts in fit_stretches(
+            list(series_rows(logs, np.full(logs.shape, -1), settings)), settings
+        )
     )
 
 

@@ -74,7 +74,7 @@ def _slow_processor(
     slowdowns = {
         measure: float(np.median(effects))
         for measure, effects in excesses.items()
-        if len(effects) > 1 and min(effects) > settings.least_effect(is_tail=measure == TAIL)
+        if len(effects) > 1 and min(effects) > settings.min_effect(is_tail=measure == TAIL)
     }
     logs = [slowdowns.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
     if min(logs) > 0 and max(logs) <= _ALIKE * min(logs):

@@ -201,7 +201,7 @@ def node_verdicts(
     Times by the clocks of the nodes `wrong_clocks` look like those of sick nodes, and name none.
     """
     measures = [
-        NodeMeasure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
+        NodeMeasure(name, launches(rows), settings.min_effect(is_tail=name.measure == TAIL))
         for name, rows in split_measures(pairs)
     ]
     verdicts = judge_nodes(measures, settings, confidence)

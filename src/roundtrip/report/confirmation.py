@@ -39,7 +39,7 @@ from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, jud
 
 _COLOUR_BY_CONFIRMATION: dict[Confirmation, StatusColour] = {
     Confirmation.CONFIRMED: "bad",
-    Confirmation.MACHINE: "warn",
+    Confirmation.MACHINE_SLOWER: "warn",
     Confirmation.NOT_CONFIRMED: "good",
 }
 _METHOD_NOTE = (

@@ -80,7 +80,7 @@ def judge_series(
     baseline; steps that began before night `since` are no alarm.
     """
     verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=accepted_night)
-    standing_steps = history.standing_steps(
+    standing_steps = history.unreversed_steps(
         lower_is_better=lower_is_better, accepted_night=accepted_night
     )
     is_alarm = any(step.night >= since for step in standing_steps)
@@ -93,7 +93,7 @@ def judge_series(
         return replace(alarm, ratio_text=text, evidence=distance, reason=history.reason)
     step = history.newest_step(accepted_night)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
-        is_news = history.is_news(step) and step.night >= since
+        is_news = history.is_new_step(step) and step.night >= since
         text = str(units.ratio_to_level(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return replace(base, step=step, is_recent=is_news, ratio_text=text, evidence=evidence)
@@ -159,7 +159,7 @@ class JudgedSeries:
     def has_negligible_step(self) -> bool:
         """Whether its newest change point is below the least effect, or its interval includes 1."""
         steps = self.history.steps
-        return bool(steps) and not steps[-1].is_effect(self.history.least_effect)
+        return bool(steps) and not steps[-1].is_effect(self.history.min_effect)
 
     @property
     def is_intermittent(self) -> bool:

@@ -11,9 +11,9 @@ from pydantic_core import PydanticCustomError
 from roundtrip.model import Count, Positive, Share, Sizes, StrictRecord, Threshold, Thresholds
 
 #: A threshold that no change point reaches; finite, so that thresholds can be compared.
-UNREACHABLE = 1e6
+UNREACHABLE_THRESHOLD = 1e6
 #: Keys of [history]: (lower bound, key).
-_ORDERED = (
+_ORDERED_KEY_PAIRS = (
     ("newest_sd", "newest_sd_most"),
     ("segment_least", "incident_nights"),
     ("incident_nights", "plain_nights"),
@@ -21,7 +21,7 @@ _ORDERED = (
 )
 
 
-def _by_name(owners: str) -> BeforeValidator:
+def _fraction_table_validator(owners: str) -> BeforeValidator:
     """Validate a table of fractions by the name of `owners`, and return it as sorted pairs."""
 
     def pairs(fractions: Any) -> Any:
@@ -38,7 +38,7 @@ def _by_name(owners: str) -> BeforeValidator:
 
 
 #: Pairs (name, fraction), written as a table.
-_Fractions = tuple[tuple[str, float], ...]
+_NamedFractions = tuple[tuple[str, float], ...]
 
 
 class Levels(StrictRecord):
@@ -54,7 +54,7 @@ class Levels(StrictRecord):
     equivalence_margin: Threshold
     advised_launches: Count = 9
     #: Pairs (STUDY, margin that replaces equivalence_margin for all claims of the study).
-    equivalence_margins: Annotated[_Fractions, _by_name("a study")] = ()
+    equivalence_margins: Annotated[_NamedFractions, _fraction_table_validator("a study")] = ()
 
     def for_study(self, study: str) -> Levels:
         """What the claims of a study are held to: the same, with the margin of the study."""
@@ -62,7 +62,7 @@ class Levels(StrictRecord):
         return self.model_copy(update={"equivalence_margin": margin})
 
 
-def _rising(values: Any) -> Any:
+def _validate_rising(values: Any) -> Any:
     if list(values) != sorted(set(values)) or not values[0] > 0:
         raise PydanticCustomError("rising", "must rise, from above 0")
     return values
@@ -77,8 +77,8 @@ class NodeSettings(StrictRecord):
     launches_least: Annotated[Count, Field(ge=2)]
     partners_least: Annotated[Count, Field(ge=1)]
     nodes_least: Annotated[Count, Field(ge=3)]
-    windows_nights: Annotated[Sizes, AfterValidator(_rising)]
-    clips_sd: Annotated[Thresholds, AfterValidator(_rising)]
+    windows_nights: Annotated[Sizes, AfterValidator(_validate_rising)]
+    clips_sd: Annotated[Thresholds, AfterValidator(_validate_rising)]
     spread_least: Positive
     own_spread_sd: Threshold
     small_bytes: Count
@@ -94,7 +94,7 @@ class NodeSettings(StrictRecord):
             raise PydanticCustomError("order", "large_bytes must be above small_bytes")
         return self
 
-    def least_effect(self, is_tail: bool) -> float:
+    def min_effect(self, is_tail: bool) -> float:
         """The smallest effect that is reported, on the log scale."""
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
 
@@ -138,35 +138,37 @@ class NightSettings(StrictRecord):
     sight_power: Share
     #: Pairs (STUDY or 'STUDY METRIC', least effect that replaces minimum_effect).
     minimum_effects: Annotated[
-        _Fractions, _by_name("a study, or of a study and a metric: 'STUDY METRIC'")
+        _NamedFractions,
+        _fraction_table_validator("a study, or of a study and a metric: 'STUDY METRIC'"),
     ] = ()
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        for least, key in _ORDERED:
+        for least, key in _ORDERED_KEY_PAIRS:
             if getattr(self, key) < getattr(self, least):
                 message = "{key} must be at least {least}, which is {low}"
                 context = {"key": key, "least": least, "low": getattr(self, least)}
                 raise PydanticCustomError("order", message, context)
         return self
 
-    def least_effect(self, study: str, metric: str) -> float:
+    def min_effect(self, study: str, metric: str) -> float:
         """The least relative effect that is reported for a metric of a study."""
         effects = dict(self.minimum_effects)
         return effects.get(f"{study} {metric}", effects.get(study, self.minimum_effect))
 
     def threshold(
-        self, nights: int, shorter_segment: int, *, is_newest: bool, has_memory: bool
+        self, nights: int, shorter_segment: int, *, is_newest: bool, is_autocorrelated: bool
     ) -> float:
         """Return the evidence that a change point in a series of `nights` nights needs.
 
-        `shorter_segment`: length of the shorter adjacent segment; `UNREACHABLE` if too short.
-        Short segments need more evidence: there are many of them, and they show only large changes
-        (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).  `is_newest`:
-        `evidence_newest` applies to a short segment.  `has_memory`: nights are autocorrelated.
+        `shorter_segment`: length of the shorter adjacent segment; `UNREACHABLE_THRESHOLD` if too
+        short. Short segments need more evidence: there are many of them, and they show only large
+        changes (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).  `is_newest`:
+        `evidence_newest` applies to a short segment.  `is_autocorrelated`: nights are
+        autocorrelated.
         """
         base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
-        base += self.evidence_memory if has_memory else 0.0
+        base += self.evidence_memory if is_autocorrelated else 0.0
         log_ratio = math.log(max(1.0, self.sight_nights / shorter_segment))
         bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * log_ratio)
         if shorter_segment >= self.segment_least:
@@ -174,4 +176,4 @@ class NightSettings(StrictRecord):
         place = shorter_segment - 2
         if is_newest and 0 <= place < len(self.evidence_newest):
             return max(bar, self.evidence_newest[place])
-        return UNREACHABLE
+        return UNREACHABLE_THRESHOLD

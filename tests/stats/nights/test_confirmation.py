@@ -31,8 +31,8 @@ def one(beyond: int, launches: int, control: SignTest | None = None) -> Confirma
         (7, 9, Confirmation.NOT_CONFIRMED),  # 46/512 = 0.09
         (0, 9, Confirmation.NOT_CONFIRMED),
         (5, 5, Confirmation.CONFIRMED),  # 1/32
-        (4, 4, Confirmation.TOO_FEW),  # 1/16: as clear as can be, and not enough
-        (0, 1, Confirmation.TOO_FEW),
+        (4, 4, Confirmation.TOO_FEW_LAUNCHES),  # 1/16: as clear as can be, and not enough
+        (0, 1, Confirmation.TOO_FEW_LAUNCHES),
         (0, 0, Confirmation.NOT_LAUNCHED),
     ],
 )
@@ -41,8 +41,8 @@ def test_known_answers(beyond: int, launches: int, verdict: Confirmation) -> Non
 
 
 def test_the_control_comes_first() -> None:
-    assert one(9, 9, SignTest(5, 9)) is Confirmation.MACHINE
-    assert one(3, 9, SignTest(9, 9)) is Confirmation.MACHINE
+    assert one(9, 9, SignTest(5, 9)) is Confirmation.MACHINE_SLOWER
+    assert one(3, 9, SignTest(9, 9)) is Confirmation.MACHINE_SLOWER
     assert one(9, 9, SignTest(4, 9)) is Confirmation.CONFIRMED
     assert one(9, 9, SignTest(0, 0)) is Confirmation.CONFIRMED
 
@@ -56,7 +56,7 @@ def test_many_series_are_held_to_more_and_help_each_other() -> None:
 
 @pytest.mark.parametrize(("series", "fewest"), [(1, 5), (2, 6), (10, 8), (100, 11)])
 def test_the_fewest_launches(series: int, fewest: int) -> None:
-    verdicts = {fewest - 1: Confirmation.TOO_FEW, fewest: Confirmation.NOT_CONFIRMED}
+    verdicts = {fewest - 1: Confirmation.TOO_FEW_LAUNCHES, fewest: Confirmation.NOT_CONFIRMED}
     for launches, verdict in verdicts.items():
         tests = [SignTest(0, launches)] * series
         assert set(judge_repetitions(tests, [None] * series, LEVEL)) == {verdict}
@@ -86,5 +86,5 @@ def test_nothing_is_confirmed_whose_control_is_slower(
     verdicts = judge_repetitions(sign_tests, controls, LEVEL)
     for verdict, sign_test, control in zip(verdicts, sign_tests, controls, strict=True):
         if control.is_majority:
-            assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)
+            assert verdict in (Confirmation.MACHINE_SLOWER, Confirmation.NOT_LAUNCHED)
         assert (verdict is Confirmation.NOT_LAUNCHED) == (sign_test.launches == 0)

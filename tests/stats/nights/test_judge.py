@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.stats.nights.judge import fit_stretches, judge_nights
 from roundtrip.stats.nights.noise import MAX_NIGHTS
-from roundtrip.stats.nights.series import rows
+from roundtrip.stats.nights.series import series_rows
 from roundtrip.stats.nights.verdicts import Segment, SeriesHistory, Step, Verdict
 
 from .planted import SD, SETTINGS, judged, quiet, step_nights, verdicts
@@ -79,7 +79,7 @@ def test_a_series_without_a_value_last_night_is_not_unchanged() -> None:
     assert set(verdicts(logs)) == {Verdict.UNCHANGED}
     logs[:5, 98:] = np.nan
     histories = judged(logs)
-    assert [history.silent_nights for history in histories] == [2] * 5 + [0] * 5
+    assert [history.nights_without_value for history in histories] == [2] * 5 + [0] * 5
     assert verdicts(logs) == [Verdict.NO_VALUE] * 5 + [Verdict.UNCHANGED] * 5
 
 
@@ -87,10 +87,10 @@ def test_a_level_is_news_until_it_is_old_whatever_small_step_follows() -> None:
     step, later_step = (Step(n, r, r, r, 9.0, 4.0, 10) for n, r in ((40, 1.05), (50, 0.994)))
     for nights, is_news in ((50, True), (300, False)):
         segments = (Segment(0, nights, 1.0),)
-        history = SeriesHistory(nights, (step, later_step), segments, least_effect=0.01)
-        assert history.newest_step() == step and history.is_news(step) is is_news
-    silent = replace(history, segments=(Segment(0, 50, 1.0),), silent_nights=250)
-    assert not silent.is_news(step)
+        history = SeriesHistory(nights, (step, later_step), segments, min_effect=0.01)
+        assert history.newest_step() == step and history.is_new_step(step) is is_news
+    silent = replace(history, segments=(Segment(0, 50, 1.0),), nights_without_value=250)
+    assert not silent.is_new_step(step)
 
 
 def test_a_regression_that_goes_back_is_recovered() -> None:
@@ -98,7 +98,7 @@ def test_a_regression_that_goes_back_is_recovered() -> None:
     logs[:, 40:80] += 0.1
     for history in judged(logs):
         assert history.verdict(lower_is_better=True) is Verdict.RECOVERED
-        assert history.standing_steps(lower_is_better=True) == ()
+        assert history.unreversed_steps(lower_is_better=True) == ()
 
 
 def test_nights_that_go_back_are_an_incident_and_no_step() -> None:
@@ -196,7 +196,7 @@ def test_what_was_accepted_is_the_baseline() -> None:
     for history in judged(logs):
         assert history.verdict(lower_is_better=True) is Verdict.REGRESSED
         assert history.verdict(lower_is_better=True, accepted_night=119) is Verdict.UNCHANGED
-        assert history.standing_steps(lower_is_better=True, accepted_night=119) == ()
+        assert history.unreversed_steps(lower_is_better=True, accepted_night=119) == ()
 
 
 def test_a_slow_node_set_is_no_step_when_the_nodes_are_known() -> None:
@@ -310,7 +310,9 @@ def test_weekdays_are_known_where_a_campaign_rests_at_weekends() -> None:
     days = np.array([day for day in range(154) if day % 7 < 5], dtype=float)
     logs = quiet(30, days.size) + 3 * SD * (days % 7 == 0)
     histories = judge_nights(logs, np.full(logs.shape, -1), SETTINGS, days=days)
-    stretches = fit_stretches(list(rows(logs, np.full(logs.shape, -1), SETTINGS, days)), SETTINGS)
+    stretches = fit_stretches(
+        list(series_rows(logs, np.full(logs.shape, -1), SETTINGS, days)), SETTINGS
+    )
     assert not any(history.steps for history in histories)
     assert np.median([parts[-1].series.spread for parts in stretches]) < 1.15 * SD
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from roundtrip.stats.nights.noise import (
     ModePrior,
     Modes,
-    change_of_mode_shares,
     find_modes,
-    offsets_of_visits,
+    mode_share_change,
     site_prior,
+    visit_offsets,
 )
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -45,7 +45,7 @@ def sticky(series: int, nights: int, stay: float, seed: int = 6) -> np.ndarray:
 def test_visits_of_a_mode_are_no_change(logs: np.ndarray) -> None:
     histories = judged(logs)
     assert sum(bool(history.steps) for history in histories) <= 1
-    assert sum(history.shares is not None for history in histories) <= 1
+    assert sum(history.mode_shares is not None for history in histories) <= 1
 
 
 def test_a_third_level_is_worse_at_once_and_regressed_the_night_after() -> None:
@@ -57,7 +57,7 @@ def test_a_third_level_is_worse_at_once_and_regressed_the_night_after() -> None:
 
 def test_the_higher_mode_more_often_is_a_change_of_shares_and_no_step() -> None:
     logs = two_modes(30, 130, np.where(np.arange(130) < 100, 0.2, 0.75))
-    pairs = [(history.shares, history.steps) for history in judged(logs)]
+    pairs = [(history.mode_shares, history.steps) for history in judged(logs)]
     share_changes = [shares for shares, steps in pairs if shares and not steps]
     assert len(share_changes) >= 20
     for shares in share_changes:
@@ -71,7 +71,7 @@ def test_all_nights_in_the_worse_mode_are_said() -> None:
     """As a level that is too long for a visit, or as a change of shares."""
     logs = two_modes(20, 130, 0.4)
     logs[:, 100:] = quiet(20, 30, seed=7) / 2 + GAP
-    changes = [history.steps or history.shares for history in judged(logs)]
+    changes = [history.steps or history.mode_shares for history in judged(logs)]
     assert sum(map(bool, changes)) >= 19
 
 
@@ -86,9 +86,9 @@ def test_two_modes_by_hand() -> None:
     modes = found(logs)
     assert modes is not None
     assert modes.is_high.tolist() == (logs > 0).tolist()
-    assert modes.gap == pytest.approx(0.1)
-    assert offsets_of_visits(modes, ModePrior(), SETTINGS) == pytest.approx(logs)
-    assert change_of_mode_shares(modes, SETTINGS) is None
+    assert modes.log_gap == pytest.approx(0.1)
+    assert visit_offsets(modes, ModePrior(), SETTINGS) == pytest.approx(logs)
+    assert mode_share_change(modes, SETTINGS) is None
 
 
 @given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.floats(-5, 5))
@@ -99,7 +99,7 @@ def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: fl
     if modes and moved_modes and turned_modes:
         assert (modes.is_high == moved_modes.is_high).all()
         assert (modes.is_high != turned_modes.is_high).all()
-        assert modes.gap == pytest.approx(turned_modes.gap)
+        assert modes.log_gap == pytest.approx(turned_modes.log_gap)
 
 
 def test_a_step_of_both_modes_is_found_as_if_there_were_one() -> None:
@@ -117,7 +117,7 @@ def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
     prior = site_prior([found(row) for row in sticky(40, 365, 0.8)])
     modes = find_modes(logs, LEAST, prior, SETTINGS)
     assert modes is not None
-    assert np.array_equal(offsets_of_visits(modes, prior, SETTINGS) != 0, ~is_high)
+    assert np.array_equal(visit_offsets(modes, prior, SETTINGS) != 0, ~is_high)
     assert site_prior([None, None]) == site_prior([]) == ModePrior()
 
 

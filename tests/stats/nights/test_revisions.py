@@ -32,7 +32,7 @@ def step(night: int, ratio: float = 1.1, half: float = 0.02) -> Step:
 
 
 def known(*steps: Step, **fields: object) -> SeriesHistory:
-    return SeriesHistory(100, tuple(steps), least_effect=0.01, **fields)  # type: ignore[arg-type]
+    return SeriesHistory(100, tuple(steps), min_effect=0.01, **fields)  # type: ignore[arg-type]
 
 
 def revisions(newest: SeriesHistory, previous: SeriesHistory) -> tuple[StepRevision, ...]:
@@ -144,7 +144,7 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     before: float, after: float, lower_is_better: bool, verdict: Verdict
 ) -> None:
     segments = (Segment(0, 100, 1.0),)
-    history = known(segments=segments, shares=ModeShares(20, before, after, 1.08))
+    history = known(segments=segments, mode_shares=ModeShares(20, before, after, 1.08))
     assert history.verdict(lower_is_better=lower_is_better) is verdict
     summary = judge_series(history, lower_is_better=lower_is_better)
     share = after if lower_is_better else 1 - after

@@ -12,7 +12,7 @@ from roundtrip.stats.nodes.launches import NodeLaunches
 from tools.calibration.nodes import pair_launches
 
 SETTINGS = analysis.default_settings().nodes
-LEAST = SETTINGS.least_effect(is_tail=False)
+LEAST = SETTINGS.min_effect(is_tail=False)
 
 
 def launches(

@@ -229,7 +229,7 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     for judged in (judged for judged in judged_series if judged.has_negligible_step):
         step, least_effect = (
             judged.history.steps[-1],
-            units.percent_text(judged.history.least_effect),
+            units.percent_text(judged.history.min_effect),
         )
         change, date = (
             units.ratio_to_level(step.ratio),

@@ -31,32 +31,33 @@ _EM_ITERATIONS = 15
 _MAX_VISIT_NIGHTS, _MIN_VISITS = 12, 3
 #: Least distance of modes, in standard deviations of their nights, and least share of the nights in
 #: the rarer mode.
-_MIN_GAP, _MIN_MODE_SHARE = 4.0, 0.15
+_MIN_MODE_GAP_SD, _MIN_MODE_SHARE = 4.0, 0.15
 #: Least distance of modes if most series of the site have modes.
-_MIN_USUAL_GAP = 3.5
+_MIN_USUAL_MODE_GAP_SD = 3.5
 #: The median of a visit is at most 1/_REACH of the distance between the modes from its own mode.
-_MODE_DISTANCE_DIVISOR = 2.5
+_MAX_VISIT_DISTANCE_DIVISOR = 2.5
 #: Least and most of the newest nights in which a change of shares is searched for.
 _MIN_NEWEST_NIGHTS, _MAX_NEWEST_NIGHTS = 5, 60
 #: Weight of the site's prior, in visits of one series, if all series have modes.
-_PRIOR_VISITS = 8
+_SITE_PRIOR_WEIGHT_VISITS = 8
 
 
 @dataclass(frozen=True)
 class NoiseModel:
     """A model for up to n nights; the leading part of each array is the model for fewer nights.
 
-    `whiten` [n, n] turns such noise into independent values of variance 1; row t of `steps` [n, n]
-    is a whitened step of height 1 that begins in night t, and `line` [n] is a whitened line that
-    rises by 1 per night.  `log_determinant` [n] is that of the covariance of the first nights.
+    `whitening_matrix` [n, n] turns such noise into independent values of variance 1; row t of
+    `whitened_steps` [n, n] is a whitened step of height 1 that begins in night t, and
+    `whitened_line` [n] is a whitened line that rises by 1 per night.  `log_determinant` [n] is that
+    of the covariance of the first nights.
     """
 
     name: str
-    has_memory: bool
-    is_slow: bool
-    whiten: np.ndarray
-    steps: np.ndarray
-    line: np.ndarray
+    is_autocorrelated: bool
+    has_wandering_level: bool
+    whitening_matrix: np.ndarray
+    whitened_steps: np.ndarray
+    whitened_line: np.ndarray
     log_determinant: np.ndarray
 
 
@@ -65,11 +66,11 @@ def noise_models(nights: int) -> tuple[NoiseModel, ...]:
     size = _MIN_MODEL_NIGHTS
     while size < min(nights, MAX_NIGHTS):
         size *= 2
-    return _cached_models(size)
+    return _cached_noise_models(size)
 
 
 @cache
-def _cached_models(size: int) -> tuple[NoiseModel, ...]:
+def _cached_noise_models(size: int) -> tuple[NoiseModel, ...]:
     lag, white = np.arange(size), np.zeros(size)
     white[0] = 1.0
     # Name, whether the level itself wanders slowly, autocorrelation by lag.
@@ -84,10 +85,12 @@ def _cached_models(size: int) -> tuple[NoiseModel, ...]:
     for share, phi in ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98)):
         law = share * phi**lag + (1 - share) * white
         laws.append((f"white and AR(1) {phi}, {share:.0%}", True, law))
-    return tuple(_noise_model(*law) for law in laws)
+    return tuple(_build_noise_model(*law) for law in laws)
 
 
-def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> NoiseModel:
+def _build_noise_model(
+    name: str, has_wandering_level: bool, autocorrelation: np.ndarray
+) -> NoiseModel:
     """Build a model from its autocorrelation by the Durbin-Levinson recursion.
 
     Row t of `whiten` is night t minus its best linear prediction from the nights before, over its
@@ -108,10 +111,10 @@ def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise
     steps = np.ascontiguousarray(np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1].T)
     line = whiten @ np.arange(size)
     determinants = np.cumsum(np.log(variances))
-    return NoiseModel(name, name != "white", is_slow, whiten, steps, line, determinants)
+    return NoiseModel(name, name != "white", has_wandering_level, whiten, steps, line, determinants)
 
 
-def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
+def noise_shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
     """The shares of the models among the series of a site [models], fractions of 1.
 
     `criteria` [series, models] are -2 log likelihoods plus penalties of change points.  An
@@ -135,23 +138,23 @@ class Modes:
     """The nights in the higher mode [nights], and how far it lies above the lower (logarithms)."""
 
     is_high: np.ndarray
-    gap: float
+    log_gap: float
 
 
 @dataclass(frozen=True)
 class ModePrior:
     """The prior of the visits of a series: a beta distribution, by default that of Jeffreys.
 
-    `stays` nights were followed by another night in the same mode, and `leaves` were not.
+    `stay_count` nights were followed by another night in the same mode, and `leave_count` were not.
     """
 
-    stays: float = 0.5
-    leaves: float = 0.5
+    stay_count: float = 0.5
+    leave_count: float = 0.5
 
     @property
     def weight_in_visits(self) -> float:
         """The weight of the prior in visits of one series."""
-        return self.leaves - ModePrior.leaves
+        return self.leave_count - ModePrior.leave_count
 
 
 def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
@@ -162,8 +165,8 @@ def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
     runs = np.concatenate([_run_lengths(mask) for high in masks for mask in (high, ~high)])
     visits = max(1, int((runs <= _MAX_VISIT_NIGHTS).sum()))
     stays = (np.minimum(runs, _MAX_VISIT_NIGHTS + 1).sum() - runs.size) / visits
-    weight = _PRIOR_VISITS * (2 * len(masks) / len(all_modes) - 1)
-    return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
+    weight = _SITE_PRIOR_WEIGHT_VISITS * (2 * len(masks) / len(all_modes) - 1)
+    return ModePrior(ModePrior.stay_count + weight * stays, ModePrior.leave_count + weight)
 
 
 def _run_bounds(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,25 +180,25 @@ def _run_lengths(mask: np.ndarray) -> np.ndarray:
     return np.asarray(last - first)
 
 
-def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
-    """Mask of the runs of a mode, of `lengths` nights, that may be visits like the others.
+def _visit_mask(run_lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
+    """Mask of the runs of a mode, of `run_lengths` nights, that may be visits like the others.
 
     The visits give the probability that a night stays in a mode (a Markov chain of two states;
     longer runs are censored).  A beta-geometric distribution gives the probability of so long a
     run, times the number of visits that could have been the longest: few visits are weak evidence.
     """
-    is_short = lengths <= _MAX_VISIT_NIGHTS
-    nights = np.minimum(lengths, _MAX_VISIT_NIGHTS + 1) - 1
+    is_short = run_lengths <= _MAX_VISIT_NIGHTS
+    nights = np.minimum(run_lengths, _MAX_VISIT_NIGHTS + 1) - 1
     visits = is_short.sum() - is_short
-    stays, leaves = prior.stays + nights.sum() - nights, prior.leaves + visits
-    log_p = scipy.special.betaln(stays + lengths - 1, leaves)
+    stays, leaves = prior.stay_count + nights.sum() - nights, prior.leave_count + visits
+    log_p = scipy.special.betaln(stays + run_lengths - 1, leaves)
     log_p -= scipy.special.betaln(stays, leaves)
     is_usual = -log_p - np.log(visits + 1) < settings.mode_evidence
     return np.asarray((visits + prior.weight_in_visits >= _MIN_VISITS) & is_usual)
 
 
 def find_modes(
-    logs: np.ndarray, spread_least: float, prior: ModePrior, settings: NightSettings
+    logs: np.ndarray, min_spread: float, prior: ModePrior, settings: NightSettings
 ) -> Modes | None:
     """The two modes of a series that visits each repeatedly for a few nights; else None.
 
@@ -204,7 +207,7 @@ def find_modes(
     so long.
 
     The cut between the modes minimises the variance within them (N. Otsu, IEEE Transactions on
-    Systems, Man, and Cybernetics 9, 1979).  `spread_least`: a lower bound of the spread.
+    Systems, Man, and Cybernetics 9, 1979).  `min_spread`: a lower bound of the spread.
     """
     sorted_logs = np.sort(logs)
     count = np.arange(1, logs.size)
@@ -217,24 +220,24 @@ def find_modes(
         return None
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
-    spread = max(MAD * float(np.median(np.abs(logs - centres))), spread_least)
+    spread = max(MAD * float(np.median(np.abs(logs - centres))), min_spread)
     is_usual = prior != ModePrior()
-    if gap < (_MIN_USUAL_GAP if is_usual else _MIN_GAP) * spread:
+    if gap < (_MIN_USUAL_MODE_GAP_SD if is_usual else _MIN_MODE_GAP_SD) * spread:
         return None
-    is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
+    is_high = is_high ^ _scatter_mask(logs, is_high, centres, gap)
     rare_nights, usual_nights = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
     lengths, between_visits = _run_lengths(rare_nights), _run_lengths(usual_nights)
     are_visits = lengths <= _MAX_VISIT_NIGHTS
     visits = min(are_visits.sum(), (between_visits <= _MAX_VISIT_NIGHTS).sum())
     is_rare = visits + prior.weight_in_visits < _MIN_VISITS
     if is_usual:
-        are_visits = _are_visits(lengths, prior, settings)
+        are_visits = _visit_mask(lengths, prior, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
         return None
     return Modes(is_high, gap)
 
 
-def _is_scatter(
+def _scatter_mask(
     logs: np.ndarray, is_high: np.ndarray, centres: np.ndarray, gap: float
 ) -> np.ndarray:
     """Mask of nights in runs that scatter across the cut but do not reach the other mode."""
@@ -242,11 +245,11 @@ def _is_scatter(
     result = np.zeros(logs.size, dtype=bool)
     for mask in (is_high, ~is_high):
         for begin, end in zip(*_run_bounds(mask), strict=True):
-            result[begin:end] = _MODE_DISTANCE_DIVISOR * np.median(deviations[begin:end]) > gap
+            result[begin:end] = _MAX_VISIT_DISTANCE_DIVISOR * np.median(deviations[begin:end]) > gap
     return result
 
 
-def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -> np.ndarray:
+def visit_offsets(modes: Modes, prior: ModePrior, settings: NightSettings) -> np.ndarray:
     """The offset of each night that visits the rarer mode, else 0 [nights].
 
     A run that is too long for a visit is a level.
@@ -254,13 +257,13 @@ def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -
     is_mostly_high = bool(2 * modes.is_high.sum() > modes.is_high.size)
     first, last = _run_bounds(modes.is_high != is_mostly_high)
     offsets = np.zeros(modes.is_high.size)
-    are_visits = _are_visits(last - first, prior, settings)
+    are_visits = _visit_mask(last - first, prior, settings)
     for begin, end in zip(first[are_visits], last[are_visits], strict=True):
-        offsets[begin:end] = -modes.gap if is_mostly_high else modes.gap
+        offsets[begin:end] = -modes.log_gap if is_mostly_high else modes.log_gap
     return offsets
 
 
-def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares | None:
+def mode_share_change(modes: Modes, settings: NightSettings) -> ModeShares | None:
     """The change of the shares of both modes in the newest nights, if significant; else None.
 
     Fisher's exact test of the nights since each change of mode against those before.
@@ -288,4 +291,4 @@ def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares |
         return None
     begin = int(begins[np.argmin(p)])
     before, after = float(high[:begin].mean()), float(high[begin:].mean())
-    return ModeShares(n - begin, before, after, math.exp(modes.gap))
+    return ModeShares(n - begin, before, after, math.exp(modes.log_gap))

@@ -26,7 +26,7 @@ from roundtrip.stats.summaries import robust_sd
 #: gives more than one change point per so many nights.
 _POINT_PENALTY, _MANY_POINTS_PENALTY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
 #: Most nights on either side that give the spread beside a change point.
-_SIDE_NIGHTS = 60
+_MAX_SIDE_NIGHTS = 60
 #: Deviations of nights from their segment are clipped at so many robust standard deviations.
 _CLIP_SD = 4.0
 #: Confidence of the test whether a segment scatters more than the series.
@@ -42,24 +42,24 @@ _MIN_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class SegmentFit:
-    """A series explained by `noise` and levels that begin in night 0 and at `points`.
+    """A series explained by `noise` and levels that begin in night 0 and at `change_points`.
 
-    `criterion` is -2 log likelihood plus the penalties of change points.  `sizes`, `errors` (in
-    units of the series' spread), `evidence` and `thresholds` (in standard normal deviates) have one
-    value per change point.  `sd` is the standard deviation from night to night.  `slope` is the
-    rise of the level from the first night to the last; 0 without a line.
+    `criterion` is -2 log likelihood plus the penalties of change points.  `step_sizes`,
+    `standard_errors` (in units of the series' spread), `evidence` and `thresholds` (in standard
+    normal deviates) have one value per change point.  `sd` is the standard deviation from night to
+    night.  `line_rise` is the rise of the level from the first night to the last; 0 without a line.
     """
 
     noise: NoiseModel
     criterion: float
-    points: tuple[int, ...]
+    change_points: tuple[int, ...]
     sd: float
-    sizes: np.ndarray
-    errors: np.ndarray
+    step_sizes: np.ndarray
+    standard_errors: np.ndarray
     evidence: np.ndarray
     thresholds: np.ndarray
-    slope: float = 0.0
-    slope_error: float = math.inf
+    line_rise: float = 0.0
+    line_rise_error: float = math.inf
 
 
 def fit_all_series(
@@ -69,11 +69,11 @@ def fit_all_series(
     series_fits: list[list[SegmentFit]] = [[] for _ in all_series]
     for nights in {series.nights for series in all_series}:
         numbers = [number for number, series in enumerate(all_series) if series.nights == nights]
-        proposals = [_Proposal(all_series[number], settings) for number in numbers]
+        proposals = [_ProposedChangePoints(all_series[number], settings) for number in numbers]
         values = np.array([all_series[number].values for number in numbers])
         for noise in noise_models(nights):
             # One product for all series reads the matrix once.
-            responses = values @ noise.whiten[:nights, :nights].T
+            responses = values @ noise.whitening_matrix[:nights, :nights].T
             for number, proposal, response in zip(numbers, proposals, responses, strict=True):
                 series_fits[number].append(proposal.fit(noise, response))
     return series_fits
@@ -85,36 +85,36 @@ def fit_levels(
     noise: NoiseModel,
     settings: NightSettings,
     *,
-    line: bool = False,
-    response: np.ndarray | None = None,
+    has_line: bool = False,
+    whitened: np.ndarray | None = None,
 ) -> SegmentFit:
     """Drop the weakest of `points` until each remaining one has enough evidence; return the fit.
 
-    With `line`, a line through all nights is fitted too.  `response`: the whitened series.
+    With `has_line`, also fit a line through all nights.  `whitened`: the series, whitened.
     """
     n = series.nights
-    whiten = noise.whiten[:n, :n]
-    if response is None:
-        response = whiten @ series.values
+    whiten = noise.whitening_matrix[:n, :n]
+    if whitened is None:
+        whitened = whiten @ series.values
     change_points = list(points)
-    columns = [noise.steps[:1, :n]]
-    if series.sets.size:
-        columns.append((whiten @ series.sets).T)
-    if line:
-        columns.append(noise.line[None, :n] / (n - 1) - columns[0] / 2)
-    first = 1 + series.sets.shape[1] + line
-    design = np.concatenate([*columns, noise.steps[change_points, :n]])
+    columns = [noise.whitened_steps[:1, :n]]
+    if series.node_set_indicators.size:
+        columns.append((whiten @ series.node_set_indicators).T)
+    if has_line:
+        columns.append(noise.whitened_line[None, :n] / (n - 1) - columns[0] / 2)
+    first = 1 + series.node_set_indicators.shape[1] + has_line
+    design = np.concatenate([*columns, noise.whitened_steps[change_points, :n]])
     gram = design @ design.T
     gram.flat[:: len(gram) + 1] += _RIDGE_TERM * n
-    cross = design @ response
-    total = float(response @ response)
+    cross = design @ whitened
+    total = float(whitened @ whitened)
     while True:
         inverse = np.linalg.inv(gram)
         solution = inverse @ cross
         rss = max(total - float(cross @ solution), _MIN_VARIANCE * n)
         squares = solution[first:] ** 2 / inverse.diagonal()[first:]
         gain = n * np.log1p(squares / rss)
-        penalties = np.square(_point_thresholds(series, change_points, noise, settings))
+        penalties = np.square(_evidence_thresholds(series, change_points, noise, settings))
         if not change_points:
             break
         weakest = int(np.argmax(penalties - gain))
@@ -134,8 +134,8 @@ def fit_levels(
         errors[first:],
         np.sqrt(gain),
         np.sqrt(penalties),
-        float(solution[first - 1]) if line else 0.0,
-        float(errors[first - 1]) if line else math.inf,
+        float(solution[first - 1]) if has_line else 0.0,
+        float(errors[first - 1]) if has_line else math.inf,
     )
 
 
@@ -157,7 +157,7 @@ def find_excursion(
     bounds = [0, *points, series.nights]
     before, begin, end = bounds[-3:]
     if end - begin < min(settings.segment_least, begin - before):
-        level_before = level(max(before, begin - _SIDE_NIGHTS), begin)
+        level_before = level(max(before, begin - _MAX_SIDE_NIGHTS), begin)
         size = abs(float(np.median(series.raw[begin:])) - level_before)
         if _is_usual_excursion(series, end - begin, size):
             return Excursion(begin, end, size), level_before
@@ -176,7 +176,7 @@ def find_excursion(
     return None
 
 
-class _Proposal:
+class _ProposedChangePoints:
     """The proposed change points of a series, and statistics of the nights beside them."""
 
     def __init__(self, series: CleanSeries, settings: NightSettings) -> None:
@@ -188,7 +188,7 @@ class _Proposal:
         if len(points) > n / _NIGHTS_PER_POINT:
             points = search.predict(pen=_MANY_POINTS_PENALTY * math.log(n))
         self._points = [int(point) for point in points[:-1]]
-        self._plain_points = list(_plain_points(series, self._points, settings))
+        self._plain_points = list(_obvious_change_points(series, self._points, settings))
         self._statistics: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
 
     def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
@@ -198,14 +198,14 @@ class _Proposal:
         """
         points: Sequence[int] = self._points
         while True:
-            candidate = fit_levels(self._series, points, noise, self._settings, response=response)
-            if not candidate.points:
+            candidate = fit_levels(self._series, points, noise, self._settings, whitened=response)
+            if not candidate.change_points:
                 break
-            points = list(compress(candidate.points, self._is_supported(candidate)))
-            if len(points) == len(candidate.points):
+            points = list(compress(candidate.change_points, self._is_supported(candidate)))
+            if len(points) == len(candidate.change_points):
                 break
         misses = sum(
-            all(abs(point - plain_point) > _MAX_NEAR_NIGHTS for point in candidate.points)
+            all(abs(point - plain_point) > _MAX_NEAR_NIGHTS for point in candidate.change_points)
             for plain_point in self._plain_points
         )
         cost = self._settings.plain_cost * misses
@@ -213,12 +213,13 @@ class _Proposal:
 
     def _is_supported(self, fit: SegmentFit) -> np.ndarray:
         """Whether the scatter and overlap of the nights beside each change point support it."""
-        if fit.points not in self._statistics:  # models of noise often give the same change points
-            sides = _side_nights(self._series, fit.points)
+        # Models of noise often give the same change points.
+        if fit.change_points not in self._statistics:
+            sides = _side_nights(self._series, fit.change_points)
             areas = np.array([roc_separation(*side) for side in sides])
-            factors, freedom = standard_error_factors(self._series, fit.points)
-            self._statistics[fit.points] = factors, freedom, areas
-        factors, freedom, areas = self._statistics[fit.points]
+            factors, freedom = standard_error_factors(self._series, fit.change_points)
+            self._statistics[fit.change_points] = factors, freedom, areas
+        factors, freedom, areas = self._statistics[fit.change_points]
         nights = self._series.nights
         squares = np.expm1(fit.evidence**2 / nights) / factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
@@ -231,15 +232,15 @@ class _Proposal:
 def _side_nights(
     series: CleanSeries, points: Sequence[int]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the nights before and after each change point, at most `_SIDE_NIGHTS` per segment."""
+    """Yield nights before and after each change point, up to `_MAX_SIDE_NIGHTS` per segment."""
     bounds = [0, *points, series.nights]
     for index, point in enumerate(points):
-        first = max(bounds[index], point - _SIDE_NIGHTS)
-        last = min(bounds[index + 2], point + _SIDE_NIGHTS)
+        first = max(bounds[index], point - _MAX_SIDE_NIGHTS)
+        last = min(bounds[index + 2], point + _MAX_SIDE_NIGHTS)
         yield series.raw[first:point], series.raw[point:last]
 
 
-def _plain_points(
+def _obvious_change_points(
     series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> Iterator[int]:
     """Yield the obvious ones of the proposed change points: slow noise has no such steps.
@@ -259,7 +260,7 @@ def _plain_points(
             yield point
 
 
-def _point_thresholds(
+def _evidence_thresholds(
     series: CleanSeries, points: Sequence[int], noise: NoiseModel, settings: NightSettings
 ) -> np.ndarray:
     bounds = [0, *points, series.nights]
@@ -268,7 +269,10 @@ def _point_thresholds(
         before, after = point - bounds[index], bounds[index + 2] - point
         is_newest = index == len(points) - 1 and after < before
         result[index] = settings.threshold(
-            series.nights, min(before, after), is_newest=is_newest, has_memory=noise.has_memory
+            series.nights,
+            min(before, after),
+            is_newest=is_newest,
+            is_autocorrelated=noise.is_autocorrelated,
         )
     return result
 
@@ -278,7 +282,7 @@ def _is_usual_excursion(series: CleanSeries, nights: int, size: float) -> bool:
 
     One of the series is enough; those of the site must be as frequent as `usual_sizes` requires.
     """
-    return size <= 2 * series.usual_sizes.get(nights, 0.0) or any(
+    return size <= 2 * series.usual_excursion_sizes.get(nights, 0.0) or any(
         excursion.end - excursion.begin >= nights - 1 and excursion.size >= size / 2
         for excursion in series.excursions
     )
@@ -303,7 +307,7 @@ def standard_error_factors(
     for index, sides in enumerate(_side_nights(series, points)):
         expected = actual = doubt = 0.0
         for part in sides:
-            variance, degrees = _own_variance(part, pooled_var)
+            variance, degrees = _side_variance(part, pooled_var)
             expected += pooled_var / part.size
             actual += variance / part.size
             doubt += (variance / part.size) ** 2 / degrees
@@ -312,18 +316,18 @@ def standard_error_factors(
     return factors, freedom
 
 
-def _own_variance(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
-    """The variance of `part` and its degrees of freedom; `pooled_var` unless significantly larger.
+def _side_variance(side_nights: np.ndarray, pooled_variance: float) -> tuple[float, float]:
+    """The variance of the nights and its degrees of freedom; the pooled one unless it is larger.
 
     Outliers are clipped.
     """
-    deviations = part - np.median(part)
-    bound = _CLIP_SD * max(robust_sd(part), math.sqrt(pooled_var))
+    deviations = side_nights - np.median(side_nights)
+    bound = _CLIP_SD * max(robust_sd(side_nights), math.sqrt(pooled_variance))
     deviations = np.clip(deviations, -bound, bound)
     squares = float(deviations.var()) * deviations.size
-    if squares > pooled_var * _max_sum_of_squares(part.size):
-        return squares / (part.size - 1), part.size - 1
-    return pooled_var, math.inf
+    if squares > pooled_variance * _max_sum_of_squares(side_nights.size):
+        return squares / (side_nights.size - 1), side_nights.size - 1
+    return pooled_variance, math.inf
 
 
 @cache

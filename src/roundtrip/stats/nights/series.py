@@ -14,26 +14,26 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.noise import ModePrior, Modes, find_modes, offsets_of_visits, site_prior
+from roundtrip.stats.nights.noise import ModePrior, Modes, find_modes, site_prior, visit_offsets
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
 #: Ratio of a normal distribution's standard deviation to that of the difference of two nights.
 _SD_PER_DIFFERENCE_SD = 2**-0.5
 #: Half-width of the running median in nights.
-_HALF_WIDTH = 7
+_MEDIAN_HALF_WIDTH_NIGHTS = 7
 #: A run of at most `_MAX_EXCURSION_NIGHTS` nights farther off than `_FAR_NIGHT_SD`, one of them
-#: beyond `clip_sd`, is an incident, found without a fit.  If more than `_MAX_ODD_SHARE` of all
+#: beyond `clip_sd`, is an incident, found without a fit.  If more than `_MAX_INCIDENT_SHARE` of all
 #: nights are in incidents, the series has two modes, and they are its noise.
-_FAR_NIGHT_SD, _MAX_EXCURSION_NIGHTS, _MAX_ODD_SHARE = 2.5, 4, 0.15
+_FAR_NIGHT_SD, _MAX_EXCURSION_NIGHTS, _MAX_INCIDENT_SHARE = 2.5, 4, 0.15
 #: Factor of a spread estimated from differences: nights may alternate.
-_SPREAD_FACTOR = 0.8
+_DIFFERENCE_SPREAD_FACTOR = 0.8
 #: Fewest weeks for a test of weekdays, and the p-value up to which weekdays differ.
 _MIN_WEEKS, _WEEKDAY_P = 5, 1e-5
 #: Error probability of the lower confidence bound of a rate.
-_RATE_ERROR = 0.05
+_RATE_BOUND_ERROR = 0.05
 #: Standard deviation of a clock's rounding error over its resolution, with a margin.
-_ROUNDING_SD = 0.4
+_ROUNDING_SD_PER_RESOLUTION = 0.4
 
 
 @dataclass(frozen=True)
@@ -74,32 +74,32 @@ class CleanSeries:
     """A row minus its `middle`, in units of its `spread` (both of logarithms).
 
     `raw` has all nights; `values` has the level in place of `excursions`, and no night farther than
-    `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
-    node set except the first.  Node sets, weekdays and the nights of two `modes` are brought to one
-    level, by a first estimate.  `usual_sizes`: `usual_excursion_sizes` of the site.
+    `clip_sd` from the nights around it.  `node_set_indicators` [nights, node sets - 1] marks the
+    nights of each node set except the first.  Node sets, weekdays and the nights of two `modes` are
+    brought to one level, by a first estimate.  `usual_excursion_sizes`: those of the site.
     """
 
     raw: np.ndarray
     values: np.ndarray
     spread: float
     middle: float
-    sets: np.ndarray
+    node_set_indicators: np.ndarray
     excursions: tuple[Excursion, ...]
     modes: Modes | None = None
-    usual_sizes: Mapping[int, float] = field(default_factory=dict)
+    usual_excursion_sizes: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def nights(self) -> int:
         return int(self.raw.size)
 
-    def without(self, excursion: Excursion, level: float) -> CleanSeries:
+    def without_excursion(self, excursion: Excursion, level: float) -> CleanSeries:
         """A copy with one more excursion, whose nights get the `level` around them."""
         values = self.values.copy()
         values[excursion.begin : excursion.end] = level
         return replace(self, values=values, excursions=(*self.excursions, excursion))
 
 
-def rows(
+def series_rows(
     logs: np.ndarray, nodes: np.ndarray, settings: NightSettings, days: np.ndarray | None = None
 ) -> Iterator[SeriesRow]:
     """Yield the rows of a table [series, nights] of logarithms; only finite values count.
@@ -142,10 +142,10 @@ def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> Cle
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _node_set_offsets(row)
     logs = logs - _weekday_effects(logs, row.day)
-    spread_least = max(_ROUNDING_SD * _clock_resolution(logs), settings.spread_least)
+    spread_least = max(_ROUNDING_SD_PER_RESOLUTION * _clock_resolution(logs), settings.spread_least)
     modes = find_modes(logs, spread_least, prior, settings)
     if modes is not None:
-        logs = logs - offsets_of_visits(modes, prior, settings)
+        logs = logs - visit_offsets(modes, prior, settings)
     level = running_median(logs)
     spread = _night_to_night_sd(logs, logs - level, settings.spread_least)
     mirror_level = running_median(logs, "mirror")  # the newest nights form no level here
@@ -153,7 +153,7 @@ def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> Cle
     bound = settings.clip_sd * spread
     low, high = np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
     values = np.clip(logs, low, high)
-    if sum(odd.end - odd.begin for odd in excursions) > _MAX_ODD_SHARE * logs.size:
+    if sum(odd.end - odd.begin for odd in excursions) > _MAX_INCIDENT_SHARE * logs.size:
         excursions, values = (), logs
     for excursion in excursions:
         values[excursion.begin : excursion.end] = mirror_level[excursion.begin : excursion.end]
@@ -178,7 +178,7 @@ def usual_excursion_sizes(
     for length in range(1, settings.segment_least):
         sorted_sizes = sorted(odd.size for odd in excursions if odd.end - odd.begin >= length)
         counts = np.arange(len(sorted_sizes), 0, -1)
-        rates = scipy.stats.chi2.ppf(_RATE_ERROR, 2 * counts) / 2 / max(nights, 1)
+        rates = scipy.stats.chi2.ppf(_RATE_BOUND_ERROR, 2 * counts) / 2 / max(nights, 1)
         indices = np.flatnonzero(rates > settings.newest_share)
         if indices.size:
             sizes[length] = sorted_sizes[indices[-1]]
@@ -186,11 +186,11 @@ def usual_excursion_sizes(
 
 
 def running_median(
-    values: np.ndarray, ends: Literal["nearest", "mirror"] = "nearest"
+    values: np.ndarray, edge_mode: Literal["nearest", "mirror"] = "nearest"
 ) -> np.ndarray:
-    """The median of the nights around each night; `ends` extends the series at its ends."""
-    reach = min(_HALF_WIDTH, max(1, (values.size - 1) // 4))
-    return np.asarray(scipy.ndimage.median_filter(values, 2 * reach + 1, mode=ends))
+    """The median of the nights around each night; `edge_mode` extends the series at its ends."""
+    reach = min(_MEDIAN_HALF_WIDTH_NIGHTS, max(1, (values.size - 1) // 4))
+    return np.asarray(scipy.ndimage.median_filter(values, 2 * reach + 1, mode=edge_mode))
 
 
 def _node_set_offsets(row: SeriesRow) -> np.ndarray:
@@ -232,13 +232,13 @@ def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     return np.asarray(effects[weekday])
 
 
-def _night_to_night_sd(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:
+def _night_to_night_sd(logs: np.ndarray, deviations: np.ndarray, min_spread: float) -> float:
     """Robust standard deviation from night to night, at least what the resolution allows."""
     sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median follows part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
-    step_sd = _SPREAD_FACTOR * _SD_PER_DIFFERENCE_SD * MAD * float(np.median(steps))
-    return max(sd, step_sd, _ROUNDING_SD * _clock_resolution(logs), spread_least)
+    step_sd = _DIFFERENCE_SPREAD_FACTOR * _SD_PER_DIFFERENCE_SD * MAD * float(np.median(steps))
+    return max(sd, step_sd, _ROUNDING_SD_PER_RESOLUTION * _clock_resolution(logs), min_spread)
 
 
 def _clock_resolution(logs: np.ndarray) -> float:
@@ -262,7 +262,8 @@ def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> 
         size = np.abs(deviations[begin:end])
         is_short = end - begin <= _MAX_EXCURSION_NIGHTS and end < side.size
         if side[begin] and is_short and size.max() > clip_sd:
-            values_before = values[max(begin - _HALF_WIDTH, 0) : max(begin, 1)]
+            values_before = values[max(begin - _MEDIAN_HALF_WIDTH_NIGHTS, 0) : max(begin, 1)]
             begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
-            if end + _HALF_WIDTH < side.size or not begin or 2 * end_distance < begin_distance:
+            is_early = end + _MEDIAN_HALF_WIDTH_NIGHTS < side.size or not begin
+            if is_early or 2 * end_distance < begin_distance:
                 yield Excursion(begin, end, float(np.median(size)))

@@ -67,9 +67,9 @@ class Step:
     threshold: float
     nights: int
 
-    def is_effect(self, least_effect: float) -> bool:
+    def is_effect(self, min_effect: float) -> bool:
         """Whether the interval excludes 1 and the change is at least the least effect."""
-        return abs(self.ratio - 1) >= least_effect and not self.low <= 1 <= self.high
+        return abs(self.ratio - 1) >= min_effect and not self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ class SeriesHistory:
 
     `detectable_step`: the least relative step that `sight_nights` new nights show with probability
     `sight_power`; None with too few nights.  `reason`: what is missing for a verdict.  A level is
-    news for `news_nights`.  `silent_nights`: the site's newest nights without a value of it that
-    counts.  `shares`: a change of the shares of two modes, which is no change point.
+    news for `news_nights`.  `nights_without_value`: the site's newest nights without a value of it
+    that counts.  `mode_shares`: a change of the shares of two modes, which is no change point.
     `previous_history`: as of the night before the newest, as it was reported then.
     """
 
@@ -175,10 +175,10 @@ class SeriesHistory:
     flapping: tuple[Flapping, ...] = ()
     detectable_step: float | None = None
     reason: str = ""
-    least_effect: float = 0.0
+    min_effect: float = 0.0
     news_nights: int = 14
-    silent_nights: int = 0
-    shares: ModeShares | None = None
+    nights_without_value: int = 0
+    mode_shares: ModeShares | None = None
     previous_history: SeriesHistory | None = None
 
     @property
@@ -189,24 +189,24 @@ class SeriesHistory:
     def newest_step(self, accepted_night: int = -1) -> Step | None:
         """The newest change point that is large enough and began after night `accepted_night`."""
         for step in reversed(self.steps):
-            if step.is_effect(self.least_effect) and step.night > accepted_night:
+            if step.is_effect(self.min_effect) and step.night > accepted_night:
                 return step
         return None
 
-    def is_news(self, step: Step) -> bool:
+    def is_new_step(self, step: Step) -> bool:
         """Whether the level after `step` is not older than `news_nights`."""
         end = self.segments[-1].end if self.segments else step.night + step.nights
-        return end + self.silent_nights - step.night <= self.news_nights
+        return end + self.nights_without_value - step.night <= self.news_nights
 
-    def standing_steps(
+    def unreversed_steps(
         self, *, lower_is_better: bool, accepted_night: int = -1
     ) -> tuple[Step, ...]:
         """Change points for the worse after `accepted_night` that no later level reversed."""
         result: list[Step] = []
         for index, step in enumerate(self.steps):
-            is_worse = (step.ratio > 1) == lower_is_better and step.is_effect(self.least_effect)
+            is_worse = (step.ratio > 1) == lower_is_better and step.is_effect(self.min_effect)
             ratio_since = math.prod(later.ratio for later in self.steps[index:])
-            is_back = _has_returned(ratio_since, step.ratio, self.least_effect)
+            is_back = _has_returned(ratio_since, step.ratio, self.min_effect)
             if is_worse and step.night > accepted_night and not is_back:
                 result.append(step)
         return tuple(result)
@@ -216,7 +216,7 @@ class SeriesHistory:
         """Changes of the effects that were reported after the night before, oldest first."""
         if self.previous_history is None:
             return ()
-        old_steps, new_steps = self.previous_history._effects(), self._effects()
+        old_steps, new_steps = self.previous_history._effect_steps(), self._effect_steps()
         free_steps = [new_steps[place] for place in new_steps.keys() - old_steps.keys()]
         result = []
         for place in sorted(old_steps.keys() - new_steps.keys()):
@@ -234,9 +234,9 @@ class SeriesHistory:
                 result.append(StepRevision(old_step, new_step))
         return tuple(result)
 
-    def _effects(self) -> dict[tuple[int, bool], Step]:
+    def _effect_steps(self) -> dict[tuple[int, bool], Step]:
         """The change points that are effects, by night and direction."""
-        effects = (step for step in self.steps if step.is_effect(self.least_effect))
+        effects = (step for step in self.steps if step.is_effect(self.min_effect))
         return {(step.night, step.ratio > 1): step for step in effects}
 
     def _withdrawal_reason(self, old_step: Step) -> str:
@@ -275,7 +275,7 @@ class SeriesHistory:
 
         `ratio` is the worse mode over the other.
         """
-        shares = self.shares
+        shares = self.mode_shares
         if shares is None or self.segments[-1].end - shares.nights <= accepted_night:
             return None
         if lower_is_better:
@@ -287,7 +287,7 @@ class SeriesHistory:
         if self.newest_night is None or not self.newest_night.is_outside:
             return False
         change = self.newest_night.ratio - 1
-        return (change > 0) == lower_is_better and abs(change) >= self.least_effect
+        return (change > 0) == lower_is_better and abs(change) >= self.min_effect
 
     def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
@@ -308,34 +308,34 @@ class SeriesHistory:
         shares = self.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
         if shares and shares.after > shares.before:
             return Verdict.FLAPPING
-        is_unclear = self.drift is not None or bool(self.reason) or self.silent_nights > 0
-        if step is not None and (self.is_news(step) or not is_unclear):
-            return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
+        is_unclear = self.drift is not None or bool(self.reason) or self.nights_without_value > 0
+        if step is not None and (self.is_new_step(step) or not is_unclear):
+            return Verdict.RECOVERED if self._reverses_earlier_step(step) else Verdict.IMPROVED
         if shares:
             return Verdict.IMPROVED
         if self.drift is not None:
             return Verdict.DRIFTING
         if self.reason:
             return Verdict.TOO_FEW_NIGHTS
-        if self.silent_nights:
+        if self.nights_without_value:
             return Verdict.NO_VALUE
         return Verdict.WANDERING if self.is_wandering else Verdict.UNCHANGED
 
-    def _takes_back(self, step: Step) -> bool:
+    def _reverses_earlier_step(self, step: Step) -> bool:
         """Whether a change point returned to the level before an earlier, opposite one."""
         position = self.steps.index(step)
         for index in range(position - 1, -1, -1):
             earlier = self.steps[index]
             ratio_since = math.prod(later.ratio for later in self.steps[index : position + 1])
             is_opposite = (earlier.ratio > 1) != (step.ratio > 1)
-            if is_opposite and earlier.is_effect(self.least_effect):
-                return _has_returned(ratio_since, earlier.ratio, self.least_effect)
+            if is_opposite and earlier.is_effect(self.min_effect):
+                return _has_returned(ratio_since, earlier.ratio, self.min_effect)
         return False
 
 
-def _has_returned(ratio: float, change: float, least_effect: float) -> bool:
+def _has_returned(ratio: float, change: float, min_effect: float) -> bool:
     """Whether a level `ratio` times an old one has returned to it after a `change` (a ratio)."""
-    room = max(_MAX_RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect))
+    room = max(_MAX_RETURN_SHARE * abs(math.log(change)), math.log1p(min_effect))
     return abs(math.log(ratio)) <= room
 
 
@@ -344,8 +344,8 @@ class Confirmation(StrEnum):
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not confirmed"
-    MACHINE = "the machine as a whole is slower"
-    TOO_FEW = "too few launches to tell"
+    MACHINE_SLOWER = "the machine as a whole is slower"
+    TOO_FEW_LAUNCHES = "too few launches to tell"
     NOT_LAUNCHED = "not launched again"
 
 
@@ -382,10 +382,12 @@ def judge_repetitions(
         if not test.launches:
             result.append(Confirmation.NOT_LAUNCHED)
         elif control and control.is_majority:
-            result.append(Confirmation.MACHINE)
+            result.append(Confirmation.MACHINE_SLOWER)
         elif q <= level:
             result.append(Confirmation.CONFIRMED)
         else:
             can_confirm = len(tests) * 0.5**test.launches <= level
-            result.append(Confirmation.NOT_CONFIRMED if can_confirm else Confirmation.TOO_FEW)
+            result.append(
+                Confirmation.NOT_CONFIRMED if can_confirm else Confirmation.TOO_FEW_LAUNCHES
+            )
     return result
