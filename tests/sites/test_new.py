@@ -115,7 +115,7 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     mpich: list[str],
     variants: str,
 ) -> None:
-    folder = new.write_site("mine", cluster(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
+    folder = new.write_site("mine", cluster(CLUSTER, offered_pmis=pmi, binds_tasks=binds), checkout)
     site = Site("mine", checkout)
     starts = launch(site)
     assert (starts["openmpi"], starts["mpich"]) == (openmpi, mpich)
@@ -181,7 +181,7 @@ def packages_of(folder: Path) -> dict[str, Any]:
 def test_pmix_has_the_series_of_slurms(
     checkout: Path, plugins: tuple[str, ...], expected: str
 ) -> None:
-    folder = new.write_site("mine", cluster(CLUSTER, pmi=plugins), checkout)
+    folder = new.write_site("mine", cluster(CLUSTER, offered_pmis=plugins), checkout)
     site = data.read_site_data(folder / "site.toml", checkout)
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
@@ -236,7 +236,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
         Library("libevent", "2.1.12", "/usr"),
     )
     facts = replace(
-        cluster(CLUSTER, pmi=("pmix_v4", "pmi2")), libraries=libraries, target="x86_64_v2"
+        cluster(CLUSTER, offered_pmis=("pmix_v4", "pmi2")), libraries=libraries, target="x86_64_v2"
     )
     folder = new.write_site("mine", facts, checkout)
     packages = packages_of(folder)
@@ -251,7 +251,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     )
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
-    other_facts = cluster(facts, pmi=("pmix_v5",))
+    other_facts = cluster(facts, offered_pmis=("pmix_v5",))
     assert "externals" not in packages_of(new.write_site("other", other_facts, checkout))["pmix"]
 
 
