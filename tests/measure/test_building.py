@@ -153,8 +153,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
             (environment, "record_environment", lambda *_: None),
             (session, "build_programs", build),
             (session, "run_session", launch),
-            (process, "on_term", lambda: None),
-            (process, "ignore_term", lambda: None),
+            (process, "raise_on_sigterm", lambda: None),
+            (process, "ignore_sigterm", lambda: None),
         ):
             monkeypatch.setattr(module, name, substitute)
         monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
