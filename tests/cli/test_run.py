@@ -50,7 +50,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
         return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
     site = SimpleNamespace(
-        **{"name": "box", "spack": None, "partitions": {"smp": {"scheduler": "local"}}},
+        **{"name": "box", "spack_folder": None, "partitions": {"smp": {"scheduler": "local"}}},
         **{"system": {}, "toolchains": {}, "folder": tmp_path},
     )
     monkeypatch.setattr(run, "Site", lambda name, checkout: site)
@@ -160,7 +160,9 @@ def test_the_first_dozen_of_series_is_named(
         )
         for number in range(series)
     }
-    relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
+    relaunch = SimpleNamespace(
+        sentence="Launched again.", skip_reason="", repeated_by_series_key=all_series
+    )
     monkeypatch.setattr(data, "read_bundle", lambda bundle: None)
     monkeypatch.setattr(history, "judge_bundle_nights", lambda data: None)
     monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)

@@ -145,7 +145,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
             write_launch(item.case, folder)
             return launch_s
 
-        site = local_site(spack=None, system={}, toolchains={}, folder=tmp_path, checkout=tmp_path)
+        site = local_site(
+            spack_folder=None, system={}, toolchains={}, folder=tmp_path, checkout=tmp_path
+        )
         for module, name, substitute in (
             (time, "monotonic", lambda: clock[0]),
             (run_command, "Site", lambda *_: site),

@@ -78,8 +78,13 @@ def test_a_quiet_machine_has_nothing_to_say() -> None:
 @pytest.mark.parametrize(
     ("changes", "autogroup", "topic", "detail"),
     [
-        ({"busy_s": 3.0}, False, "others' load", "1.00 processors while"),
-        ({"own_s": 1.2, "busy_s": 1.2}, True, "sched_autogroup", "got 60% of two processors"),
+        ({"busy_cpu_s": 3.0}, False, "others' load", "1.00 processors while"),
+        (
+            {"test_cpu_s": 1.2, "busy_cpu_s": 1.2},
+            True,
+            "sched_autogroup",
+            "got 60% of two processors",
+        ),
         ({"steal_s": 0.05}, False, "CPU steal", "0.050 processors while"),
     ],
 )
@@ -93,7 +98,7 @@ def test_each_disturbance_warns_alone(
 
 def test_a_frequency_that_moves_and_what_it_did() -> None:
     """Half of the blocks at 80 % of the frequency: the loop and the messages take 1.25 times."""
-    slower = {"loop_s": 1.25e-3, "a_s": [2.5e-3], "b_s": [2.5e-3]}
+    slower = {"loop_cpu_s": 1.25e-3, "a_batches_s": [2.5e-3], "b_batches_s": [2.5e-3]}
     slow_blocks = [replace(block, **slower) for block in blocks()[:6]]
     level, detail = found(slow_blocks + blocks()[6:])["speed"]
     assert level == "warn"

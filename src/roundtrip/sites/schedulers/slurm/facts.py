@@ -309,7 +309,7 @@ def _evaluate_term(tokens: list[str], features: set[str]) -> bool:
 def collect_nodes(
     partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
 ) -> list[Node]:
-    """As `Scheduler.collect_nodes`."""
+    """As `Scheduler.collect_nodes`, with its UserError."""
     options = parse_access_options(partition.get("access", ()))
     command = ["sinfo", "--noheader", "--Node", f"--format={_NODE_FORMAT}"]
     if queue := options.get("partition"):
