@@ -176,7 +176,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         (folder / "session.json").write_text('{"exit_status": 0}')
 
     site = SimpleNamespace(
-        **{"name": "local", "spack": None, "environment": {}, "toolchains": toolchains},
+        **{"name": "local", "spack_folder": None, "environment": {}, "toolchains": toolchains},
         **{"partitions": {"smp": {"scheduler": "local"}}, "checkout": Path.cwd()},
     )
     monkeypatch.setattr(cause, "Site", lambda name, checkout: site)

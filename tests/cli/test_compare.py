@@ -141,7 +141,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
             return 0.0
 
         site = SimpleNamespace(
-            **{"name": "local", "spack": None, "environment": {}, "checkout": tmp_path},
+            **{"name": "local", "spack_folder": None, "environment": {}, "checkout": tmp_path},
             partitions={"smp": {"scheduler": "local"}},
         )
         monkeypatch.setattr(command, "Site", lambda name, checkout: site)

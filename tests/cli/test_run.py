@@ -155,7 +155,9 @@ def test_the_first_dozen_of_series_is_named(
     all_series = {
         number: SimpleNamespace(
             sentence="confirmed",
-            line=SimpleNamespace(label=f"series {number}", series=SimpleNamespace(key=str(number))),
+            worse_series=SimpleNamespace(
+                full_title=f"series {number}", series=SimpleNamespace(key=str(number))
+            ),
             verdict=Confirmation.CONFIRMED,
         )
         for number in range(series)
