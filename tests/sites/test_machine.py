@@ -121,8 +121,8 @@ def test_host_name_stands_in_one_place_and_no_user_or_path_anywhere() -> None:
     ("change", "is_seen"),
     [
         ({"hostname": "another"}, False),
-        ({"load": (9.0, 9.0, 9.0)}, False),
-        ({"steal": 0.3}, False),
+        ({"load_averages": (9.0, 9.0, 9.0)}, False),
+        ({"steal_share": 0.3}, False),
         ({"usable": 1}, False),
         ({"swap_used_kib": 12345}, False),
         ({"memory_kib": HOST.memory_kib + 4096}, False),
