@@ -20,7 +20,7 @@ from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
 from roundtrip.cause.steps import Switch
-from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import campaign_file, environment, matrix, session, tree
 from roundtrip.sites.site import Site
 
@@ -171,7 +171,7 @@ def test_the_options_of_the_launcher_bind_the_ranks_of_an_arm(
 ) -> None:
     """Two ranks on one processor take turns, which takes thousands of times as long."""
     options = "--cpu-list 0 --bind-to core:overload-allowed"
-    switch = Switch(LAUNCHER_OPTIONS, "--bind-to core", options)
+    switch = Switch(LAUNCHER_OPTIONS_FACT, "--bind-to core", options)
     launcher = launching([switch], "pingpong/same", 1)
     old, new = (launcher.launch(frozenset(arm)) for arm in ((), (switch.name,)))
     assert new > 10 * old

@@ -117,7 +117,7 @@ def night_bundle() -> Path:
         )
     ]
     night_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE, annotations)
-    ledger.attach(newest_bundle, manifest.verify(newest_bundle), night_ledger, annotations)
+    ledger.attach_history(newest_bundle, manifest.verify(newest_bundle), night_ledger, annotations)
     return newest_bundle
 
 

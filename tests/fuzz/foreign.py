@@ -61,7 +61,9 @@ def _sound(parsed_file: ParsedFile) -> None:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
-    nights, provenance = imported_nights.form_nights(importer.stored_rows(values, _NAMES), 0.95)
+    nights, provenance = imported_nights.form_nights(
+        importer.pseudonymized_rows(values, _NAMES), 0.95
+    )
     assert nights.height <= values.height
     assert not nights["median"].null_count() and not provenance["value"].null_count()
 
@@ -86,8 +88,8 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the annotations are some; then they can be said of nights."""
     entries = annotation_file.load(written(content, folder / annotation_file.FILE_NAME))
     night = {"night": ["2026-11-04T00:00:00Z"], "case_id": ["NetPIPE/@x:y+z"], "left_out": [""]}
-    annotation_file.mark(pl.DataFrame(night), entries)
-    annotation_file.notes(night["night"], entries)
+    annotation_file.set_left_out(pl.DataFrame(night), entries)
+    annotation_file.notes_on_nights(night["night"], entries)
     return True
 
 
@@ -98,7 +100,7 @@ def values_seeds() -> list[bytes]:
         (_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC
     )
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    table = importer.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
+    table = importer.pseudonymized_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     buffer = io.BytesIO()
     table.select(*VALUES).write_parquet(buffer)
     return [buffer.getvalue()]

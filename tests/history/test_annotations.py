@@ -36,7 +36,7 @@ def left_out(
     annotations: tuple[Annotation, ...], case: str = "NetPIPE/mode=stream@x:y+z"
 ) -> list[str]:
     rows = {"night": NIGHTS, "case_id": [case] * 4, "left_out": ["", "", "disturbed", ""]}
-    nights = annotation_file.mark(pl.DataFrame(rows), annotations)
+    nights = annotation_file.set_left_out(pl.DataFrame(rows), annotations)
     assert nights.columns == ["night", "case_id", "left_out"]
     return nights["left_out"].to_list()
 
@@ -53,7 +53,7 @@ def test_all_of_it(tmp_path: Path) -> None:
   leave_out: true
 """
     annotations = load(tmp_path, text)
-    assert annotation_file.notes(NIGHTS, annotations) == [
+    assert annotation_file.notes_on_nights(NIGHTS, annotations) == [
         ("2026-11-03T01:00:00Z", "change: a new kernel"),
         ("2026-11-03T01:00:00Z", "the cooling failed"),
     ]
@@ -69,16 +69,16 @@ def test_without_an_end_it_is_about_its_day(tmp_path: Path) -> None:
 
 def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
     annotations = load(tmp_path, "- {from: 2026-11-04, text: x}")
-    assert annotation_file.notes(NIGHTS, annotations) == [("2026-11-05T01:00:00Z", "x")]
+    assert annotation_file.notes_on_nights(NIGHTS, annotations) == [("2026-11-05T01:00:00Z", "x")]
     past_annotations = load(tmp_path, "- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}")
-    assert annotation_file.notes(NIGHTS, past_annotations) == []
-    assert annotation_file.notes([], annotations) == []
+    assert annotation_file.notes_on_nights(NIGHTS, past_annotations) == []
+    assert annotation_file.notes_on_nights([], annotations) == []
 
 
 def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
     text = "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
     annotations = load(tmp_path, text)
-    assert annotation_file.notes(NIGHTS, annotations) == [(NIGHTS[0], "y")]
+    assert annotation_file.notes_on_nights(NIGHTS, annotations) == [(NIGHTS[0], "y")]
 
 
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
@@ -175,11 +175,11 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
     assert set(old_ledger.provenance["night"]) == set(old_ledger.nights["night"])
     copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
     measured_manifest = manifest.verify(copy)
-    attached_manifest = ledger.attach(copy, measured_manifest, site_ledger)
+    attached_manifest = ledger.attach_history(copy, measured_manifest, site_ledger)
     assert (
         attached_manifest.measurement_digest == measured_manifest.digest != attached_manifest.digest
     )
-    attached_ledger = ledger.read_attached(copy, manifest.verify(copy))
+    attached_ledger = ledger.read_attached_history(copy, manifest.verify(copy))
     assert attached_ledger.nights.equals(site_ledger.nights.head(4))
 
 
@@ -189,8 +189,8 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     text = "- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}"
     for site_annotations in ((), load(tmp_path, text)):
         copy = Path(shutil.copytree(bundle, tmp_path / f"copy{len(site_annotations)}"))
-        ledger.attach(copy, manifest.verify(copy), site_ledger, site_annotations)
-        notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
+        ledger.attach_history(copy, manifest.verify(copy), site_ledger, site_annotations)
+        notes = ledger.read_attached_history(copy, manifest.verify(copy)).notes.rows()
         expected = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
         assert notes == expected[: len(site_annotations)]
     page = renderers.render_html(build_report(data.read_bundle(copy)))
@@ -202,14 +202,14 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
         copy, {k: v for k, v in facts.items() if k != "files"}
     )
     with pytest.raises(UserError, match="night 'x' is not a time"):
-        ledger.read_attached(copy, forged_manifest)
+        ledger.read_attached_history(copy, forged_manifest)
 
 
 def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: Path) -> None:
     bundle = NightWriter(tmp_path, series=2).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
-    ledger.attach(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))
+    ledger.attach_history(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))
     lines = history.judge_bundle_nights(data.read_bundle(bundle)).judged_series
     points = [point for line in lines for point in line.series.points]
     assert {point.night[:10]: point.left_out for point in points} == {

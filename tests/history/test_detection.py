@@ -165,7 +165,7 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence
-    text = detection.with_evidence(result.evidence, analysis.default_toml())
+    text = detection.replace_evidence(result.evidence, analysis.default_toml())
     new_analysis = analysis.parse(text, Path("analysis.toml"))
     assert new_analysis.history.evidence == pytest.approx(result.evidence)
 

@@ -134,7 +134,9 @@ def test_the_interval_of_a_night_is_at_the_level_of_the_site(
     assert (night_row["low"], night_row["high"]) == (1, 6)
     default = analysis.default_settings()
     levels = default.statistics.model_copy(update={"confidence_level": 0.5})
-    monkeypatch.setattr(published, "thresholds", lambda site: replace(default, statistics=levels))
+    monkeypatch.setattr(
+        published, "site_thresholds", lambda site: replace(default, statistics=levels)
+    )
     (night_row,) = ledger.read_ledger(*place).nights.iter_rows(named=True)
     assert (night_row["low"], night_row["high"]) == (2, 5)
 

@@ -60,7 +60,7 @@ def test_another_table_is_refused(tmp_path: Path, changes: dict[str, Any], reaso
 def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, size: int, part: int
 ) -> None:
-    monkeypatch.setattr(importer, "_MOST", 1000)
+    monkeypatch.setattr(importer, "_MAX_FILE_BYTES", 1000)
     text = b"x" * size
     parts = (text[start : start + part] for start in range(0, size, part))
     content, fault = importer._gunzip(b"".join(map(gzip.compress, parts)))

@@ -57,7 +57,7 @@ def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
 def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     second = PairNightWriter(tmp_path, nodes=8).write(2)[1] / "bundle"
     bundle_manifest = manifest.verify(second)
-    ledger.attach(second, bundle_manifest, read(tmp_path))
+    ledger.attach_history(second, bundle_manifest, read(tmp_path))
     night_data = data.read_bundle(second)
     assert night_data.past_nights.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     assert night_data.node_pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
@@ -71,7 +71,7 @@ def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> N
     assert site_ledger.nights.is_empty() and site_ledger.pairs["night"].n_unique() == 2
     assert site_ledger.nights_before("2026-01-02T01:00:00Z", 9).pairs["night"].n_unique() == 1
     assert read(tmp_path).pairs.equals(site_ledger.pairs)
-    ledger.attach(second, manifest.verify(second), site_ledger)
+    ledger.attach_history(second, manifest.verify(second), site_ledger)
     assert data.read_bundle(second).past_nights.pairs["night"].unique().to_list() == [
         "2026-01-01T01:00:00Z"
     ]

@@ -375,7 +375,9 @@ def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
 ) -> None:
     old_bundle = rewrite_table(bundle_path, lambda cases: cases.drop(*SIMULATION_TITLES))
     assert data.read_bundle(old_bundle).launches["simulated_simgrid"].to_list() == [None]
-    cases = bundle_tables.read_table(old_bundle / "cases.parquet", LaunchRow, [*facts.COLUMNS])
+    cases = bundle_tables.read_table(
+        old_bundle / "cases.parquet", LaunchRow, [*facts.CASES_FACT_COLUMNS]
+    )
     assert cases["simulated_host_flops"].to_list() == [None]
     forged_bundle = rewrite_table(
         old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True))

@@ -24,7 +24,7 @@ from roundtrip.measure.tree import RunTree
 from roundtrip.report import data
 from roundtrip.report.build import build_report
 from roundtrip.sites.site import Case
-from roundtrip.stats.planning import Reach
+from roundtrip.stats.planning import Decidability
 from roundtrip.studies import ddtbench, npb
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
@@ -112,7 +112,7 @@ def test_the_shipped_campaigns_can_decide_each_primary_claim(
     campaign = campaign_file.load_campaign(CAMPAIGNS / f"{name}.toml")
     claims = outlook(campaign, EIGHT[:toolchains], partitions)
     assert claims.claim_count == primary
-    assert claims.reach is Reach.ALONE
+    assert claims.reach is Decidability.ALONE
     assert claims.warning() is None
     assert claims.campaign.launches >= 9
 
@@ -133,7 +133,7 @@ def test_every_shipped_campaign_is_looked_at() -> None:
     assert names <= set(by_name)
     for name in set(by_name) - names:
         claims = outlook(by_name[name])
-        assert not claims.claim_count or claims.reach is Reach.ALONE, name
+        assert not claims.claim_count or claims.reach is Decidability.ALONE, name
 
 
 def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:

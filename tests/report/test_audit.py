@@ -49,9 +49,9 @@ from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.plot import LINK_BOUND_NAME, Axis, Plot
 from roundtrip.report.units import ConfidenceLevel, Quantity, Unit, pure_number
 from roundtrip.stats.summaries import (
-    DEVIATION,
     GEOMETRIC_MEAN,
     MEAN,
+    STANDARD_DEVIATION,
     Summary,
     ValueKind,
     median_interval,
@@ -119,7 +119,12 @@ def broken() -> Iterator[tuple[int, AuditSubject]]:
     )  # and which level is not said
     caption = ("Bands are ", ConfidenceLevel(0.9), " rank intervals.")
     yield 5, subject_with_blocks(sound_table(), gallery(make_figure(line_chart()), caption=caption))
-    yield 6, subject_with_facts(summaries=(Summary("time", ValueKind.COST, "launches", DEVIATION),))
+    yield (
+        6,
+        subject_with_facts(
+            summaries=(Summary("time", ValueKind.COST, "launches", STANDARD_DEVIATION),)
+        ),
+    )
     yield 7, replace(SOUND_SUBJECT, verdicts=judged_claims(q=0.5))
     yield 7, replace(SOUND_SUBJECT, verdicts=judged_claims(verdict=Verdict.SLOWER))
     yield 8, replace(SOUND_SUBJECT, samples=sample_frame(launch_frame(), 1))
@@ -287,7 +292,7 @@ def test_no_rule_passes_on_no_facts() -> None:
 
 
 def test_a_diagnostic_lets_normal_theory_pass() -> None:
-    summary = Summary("time", ValueKind.COST, "launches", DEVIATION, "Normal, p")
+    summary = Summary("time", ValueKind.COST, "launches", STANDARD_DEVIATION, "Normal, p")
     assert held(6, subject_with_facts(summaries=(summary,))).result == "fail", "it is not shown"
     columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
     spread_table = sound_table(time_cell(0.1), Cell(pure_number(0.4)), columns=columns)

@@ -72,7 +72,9 @@ def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE_PS
 def read(revision: Path) -> data.BundleData:
     """Its bundle, with the nights before it."""
     bundle, reports = revision / "bundle", revision.parents[3]
-    ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(reports, CAMPAIGN, SITE))
+    ledger.attach_history(
+        bundle, manifest.verify(bundle), ledger.read_ledger(reports, CAMPAIGN, SITE)
+    )
     return data.read_bundle(bundle)
 
 

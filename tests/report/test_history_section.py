@@ -56,7 +56,9 @@ def judged(folder: Path, count: int, **settings: Any) -> data.BundleData:
     """The newest of `count` nights, read with those before it in its bundle."""
     writer = NightWriter(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
     bundle = writer.write(count)[-1] / "bundle"
-    ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(folder, CAMPAIGN, SITE))
+    ledger.attach_history(
+        bundle, manifest.verify(bundle), ledger.read_ledger(folder, CAMPAIGN, SITE)
+    )
     return data.read_bundle(bundle)
 
 
@@ -263,8 +265,8 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
         }
     )
     plain_copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
-    ledger.attach(plain_copy, manifest.verify(plain_copy), site_ledger)
-    ledger.attach(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
+    ledger.attach_history(plain_copy, manifest.verify(plain_copy), site_ledger)
+    ledger.attach_history(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
     before, after = (
         renderers.render_html(build_report(data.read_bundle(folder)))
         for folder in (plain_copy, bundle)

@@ -43,7 +43,7 @@ def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Rep
     writer = PairNightWriter(folder, **options)
     bundle = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
     site_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE)
-    ledger.attach(bundle, manifest.verify(bundle), site_ledger)
+    ledger.attach_history(bundle, manifest.verify(bundle), site_ledger)
     return build_report(data.read_bundle(bundle))
 
 

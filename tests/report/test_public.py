@@ -21,7 +21,7 @@ from support.command import run_roundtrip
 from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
-from roundtrip.history.importer import Options, bring
+from roundtrip.history.importer import ImportOptions, import_files
 from roundtrip.measure import bundle, manifest, pseudonyms, signature
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
@@ -197,7 +197,7 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
 ) -> None:
     reports = tmp_path / "reports"
     assert revision.is_relative_to(reports)
-    bring(reports, "synthetic", "local", [DATA], Options())
+    import_files(reports, "synthetic", "local", [DATA], ImportOptions())
     assert run(reports, "--to", tmp_path / "public")[0] == 0
     secrets = [HOST, str(tmp_path), str(Path.home()), "nid001"]
     secrets.append(pseudonyms.ensure_site_key("local").decode())

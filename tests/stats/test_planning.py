@@ -12,17 +12,17 @@ from scipy.stats import norm
 
 from roundtrip.measure import analysis
 from roundtrip.stats.planning import (
-    Components,
-    Reach,
+    Decidability,
+    VarianceComponents,
     allocate,
-    components,
-    fewest_launches,
+    decidability,
     half_width,
     joint_claims_needed,
-    least_p,
+    min_launches,
+    min_p,
     normality_p,
-    reach,
     recommended_launches,
+    variance_components,
 )
 from roundtrip.stats.verdicts import Verdict, judge, signed_rank_p
 
@@ -33,7 +33,7 @@ LEVELS = analysis.default_settings().statistics
     ("n", "p"), [(0, 1.0), (1, 1.0), (5, 0.0625), (6, 0.03125), (9, 0.00390625)]
 )
 def test_the_least_p_is_known(n: int, p: float) -> None:
-    assert least_p(n) == p
+    assert min_p(n) == p
     assert signed_rank_p([1.1 + k / 100 for k in range(n)]) == pytest.approx(p)
 
 
@@ -45,27 +45,27 @@ def test_the_least_p_is_known(n: int, p: float) -> None:
     ],
 )
 def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int) -> None:
-    assert fewest_launches(claims, LEVELS) == fewest
+    assert min_launches(claims, LEVELS) == fewest
     assert recommended_launches(claims, LEVELS) == recommended
 
 
 @pytest.mark.parametrize(
     ("launches", "claims", "expected", "joint_claims"),
     [
-        (0, 1, Reach.UNDERPOWERED, None),
-        (5, 1, Reach.UNDERPOWERED, None),
-        (6, 1, Reach.ALONE, 1),
-        (6, 2, Reach.TOGETHER, 2),
-        (6, 14, Reach.TOGETHER, 9),
-        (7, 14, Reach.TOGETHER, 5),
-        (8, 14, Reach.TOGETHER, 3),
-        (10, 14, Reach.ALONE, 1),
+        (0, 1, Decidability.UNDERPOWERED, None),
+        (5, 1, Decidability.UNDERPOWERED, None),
+        (6, 1, Decidability.ALONE, 1),
+        (6, 2, Decidability.TOGETHER, 2),
+        (6, 14, Decidability.TOGETHER, 9),
+        (7, 14, Decidability.TOGETHER, 5),
+        (8, 14, Decidability.TOGETHER, 3),
+        (10, 14, Decidability.ALONE, 1),
     ],
 )
 def test_alone_together_or_not_at_all(
-    launches: int, claims: int, expected: Reach, joint_claims: int | None
+    launches: int, claims: int, expected: Decidability, joint_claims: int | None
 ) -> None:
-    assert reach(launches, claims, LEVELS) is expected
+    assert decidability(launches, claims, LEVELS) is expected
     assert joint_claims_needed(launches, claims, LEVELS) == joint_claims
 
 
@@ -78,14 +78,14 @@ def test_the_judge_keeps_the_promise(claims: int) -> None:
         crowd: dict[int, list[float]] = dict.fromkeys(range(1, claims), even_ratios)
         return judge({0: [2 + k / 100 for k in range(launches)], **crowd}, LEVELS)[0].verdict
 
-    fewest = fewest_launches(claims, LEVELS)
+    fewest = min_launches(claims, LEVELS)
     assert verdict(fewest) is Verdict.FASTER
     assert verdict(fewest - 1) is Verdict.CANNOT_TELL
 
 
 def test_a_stricter_level_needs_more() -> None:
     strict = LEVELS.model_copy(update={"confidence_level": 0.99, "false_discovery_level": 0.01})
-    assert fewest_launches(1, strict) == 8
+    assert min_launches(1, strict) == 8
     assert recommended_launches(1, strict) == 12
 
 
@@ -105,7 +105,7 @@ def launches(
 
 @pytest.mark.parametrize("between", [0.14, 0.02])
 def test_components_are_those_of_the_simulation(between: float) -> None:
-    parts = components(launches(between, 0.1), 4.0)
+    parts = variance_components(launches(between, 0.1), 4.0)
     assert parts is not None
     assert math.sqrt(parts.between) == pytest.approx(between, rel=0.2)
     # A median of n independent normal samples has a variance of pi/2 of that of their mean.
@@ -114,45 +114,45 @@ def test_components_are_those_of_the_simulation(between: float) -> None:
 
 
 def test_samples_that_depend_on_each_other_do_not_look_like_more_than_they_are() -> None:
-    independent = components(launches(0.0, 0.1), 1.0)
-    dependent = components(launches(0.0, 0.1, correlation=0.7), 1.0)
+    independent = variance_components(launches(0.0, 0.1), 1.0)
+    dependent = variance_components(launches(0.0, 0.1, correlation=0.7), 1.0)
     assert independent and dependent
     assert 3 < dependent.in_launch / independent.in_launch < 8  # (1 + 0.7) / (1 - 0.7) = 5.7
     assert dependent.between < 0.6 * dependent.in_launch
 
 
 def test_no_spread_between_launches_is_not_negative() -> None:
-    parts = components([[1.0, 1.1, 0.9, 1.05, 0.95, 1.0]] * 4, 1.0)
+    parts = variance_components([[1.0, 1.1, 0.9, 1.05, 0.95, 1.0]] * 4, 1.0)
     assert parts is not None and parts.between == 0
 
 
 def test_nothing_follows_from_too_little() -> None:
-    assert components(launches(0.1, 0.1, count=2, samples=20), 1.0) is None
-    assert components(launches(0.1, 0.1, count=9, samples=5), 1.0) is None
+    assert variance_components(launches(0.1, 0.1, count=2, samples=20), 1.0) is None
+    assert variance_components(launches(0.1, 0.1, count=9, samples=5), 1.0) is None
 
 
 def test_noise_between_launches_wants_many_short_ones() -> None:
-    parts = Components(in_launch=0.012**2, between=0.14**2, seconds=40.0, launches=10)
+    parts = VarianceComponents(in_launch=0.012**2, between=0.14**2, seconds=40.0, launches=10)
     plan = allocate(parts, total=10 * 45.0, overhead=5.0, level=0.95, fewest_launches=9)
     assert plan.launches > 50 and plan.seconds < 4
     assert plan.half_width < half_width(parts, 10, 40.0, 0.95) / 2
 
 
 def test_noise_within_launches_wants_few_long_ones() -> None:
-    parts = Components(in_launch=0.1**2, between=0.001**2, seconds=10.0, launches=20)
+    parts = VarianceComponents(in_launch=0.1**2, between=0.001**2, seconds=10.0, launches=20)
     plan = allocate(parts, total=20 * 30.0, overhead=20.0, level=0.95, fewest_launches=9)
     assert plan.launches == 9
 
 
 def test_the_optimum_is_cochrans() -> None:
     """Many launches, so that Student's t does not matter: m = sqrt(c within / between)."""
-    parts = Components(in_launch=0.02, between=0.01, seconds=1.0, launches=100)
+    parts = VarianceComponents(in_launch=0.02, between=0.01, seconds=1.0, launches=100)
     plan = allocate(parts, total=10_000, overhead=8.0, level=0.95, fewest_launches=9)
     assert plan.seconds == pytest.approx(math.sqrt(8.0 * 0.02 / 0.01), rel=0.05)
 
 
 def test_time_for_less_than_the_fewest_launches_still_gives_them() -> None:
-    parts = Components(0.01, 0.01, 1.0, 9)
+    parts = VarianceComponents(0.01, 0.01, 1.0, 9)
     plan = allocate(parts, total=5, overhead=3.0, level=0.95, fewest_launches=9)
     assert (plan.launches, plan.seconds) == (9, 1.0)
 

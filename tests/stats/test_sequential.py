@@ -13,7 +13,7 @@ from scipy import stats
 
 from roundtrip.measure import analysis
 from roundtrip.stats import sequential
-from roundtrip.stats.verdicts import Verdict, decide, q_values
+from roundtrip.stats.verdicts import Verdict, decide_claim, q_values
 from tools.bench import sequential as simulated
 
 LEVELS = analysis.default_settings().statistics
@@ -139,7 +139,9 @@ def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
     results = sequential.judge(claims, LEVELS)
     verdicts = [Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, *[Verdict.CANNOT_TELL] * 2]
     assert [result.verdict for result in results.values()] == verdicts
-    assert [decide(result.interval, result.q, LEVELS) for result in results.values()] == verdicts
+    assert [
+        decide_claim(result.interval, result.q, LEVELS) for result in results.values()
+    ] == verdicts
     tested_results = [result for result in results.values() if result.interval.exists]
     q = q_values([result.p for result in tested_results])
     assert [result.q for result in tested_results] == pytest.approx(q)
@@ -160,7 +162,7 @@ def test_a_forecast_comes_true_on_the_whole() -> None:
     forecasts, rounds = [], []
     for _ in range(20):
         logs = math.log(1.08) + 0.1 * rng.standard_normal(200)
-        forecast = sequential.rounds_to_come(np.exp(logs[:10]).tolist(), LEVELS)
+        forecast = sequential.forecast_rounds(np.exp(logs[:10]).tolist(), LEVELS)
         if forecast is None:
             continue
         is_reached = sequential.log_wealth(logs, np.zeros(1))[0] >= math.log(20)
@@ -171,16 +173,16 @@ def test_a_forecast_comes_true_on_the_whole() -> None:
 
 
 def test_a_forecast_says_when_it_cannot() -> None:
-    assert sequential.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
+    assert sequential.forecast_rounds([1.1, 1.2, 1.1], LEVELS) is None
     levels = LEVELS.model_copy(update={"minimum_effect": 0.5, "equivalence_margin": 0.001})
-    assert sequential.rounds_to_come(ratios(0.2, 0.1, 10), levels) == 201
-    assert sequential.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
+    assert sequential.forecast_rounds(ratios(0.2, 0.1, 10), levels) == 201
+    assert sequential.forecast_rounds(ratios(0.5, 0.01, 10), LEVELS) == 1
 
 
 def test_more_claims_need_more_rounds() -> None:
     values = ratios(0.5, 0.02, 5)
-    lone_rounds = sequential.rounds_to_come(values, LEVELS)
-    family_rounds = sequential.rounds_to_come(values, LEVELS, claims=64)
-    rest_rounds = sequential.rounds_to_come(values, LEVELS, claims=64, decided_claims=31)
+    lone_rounds = sequential.forecast_rounds(values, LEVELS)
+    family_rounds = sequential.forecast_rounds(values, LEVELS, claims=64)
+    rest_rounds = sequential.forecast_rounds(values, LEVELS, claims=64, decided_claims=31)
     assert lone_rounds and family_rounds and rest_rounds
     assert lone_rounds < rest_rounds < family_rounds

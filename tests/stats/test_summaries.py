@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test
 
 from roundtrip.stats.summaries import (
-    DEVIATION,
     MAXIMUM,
     MEAN,
     MEDIAN,
     MINIMUM,
+    RATIO_OF_TOTALS,
+    STANDARD_DEVIATION,
     SUM,
-    TOTAL,
     Interval,
     Summary,
     ValueKind,
-    fewest_for_interval,
     lower_rank,
     median_interval,
     median_intervals,
+    min_launches_for_interval,
 )
 
 values = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
@@ -121,14 +121,16 @@ def test_a_summary_forms_what_it_says() -> None:
         summary = Summary("value", ValueKind.COST, "launches", statistic)
         assert frame.select(summary.aggregate("value")).item() == value
     assert str(summary) == "value: arithmetic mean over launches"
-    assert frame.select(DEVIATION.aggregate(pl.col("value"))).item() == pytest.approx(7**0.5)
+    assert frame.select(STANDARD_DEVIATION.aggregate(pl.col("value"))).item() == pytest.approx(
+        7**0.5
+    )
 
 
 def test_what_another_program_forms_is_not_formed_here() -> None:
     with pytest.raises(ValueError, match="not computed"):
-        Summary("rate", ValueKind.RATE, "a run", TOTAL).aggregate("value")
+        Summary("rate", ValueKind.RATE, "a run", RATIO_OF_TOTALS).aggregate("value")
 
 
 def test_the_fewest_launches_for_an_interval_follow_from_its_level() -> None:
-    fewest = [fewest_for_interval(level) for level in (0.9, 0.95, 0.99)]
+    fewest = [min_launches_for_interval(level) for level in (0.9, 0.95, 0.99)]
     assert fewest == [5, 6, 8]

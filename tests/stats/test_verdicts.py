@@ -17,7 +17,7 @@ from roundtrip.stats.verdicts import (
     Pairing,
     RoundLaunch,
     Verdict,
-    decide,
+    decide_claim,
     double_round_ratios,
     judge,
     pair_by_round,
@@ -68,7 +68,7 @@ def test_no_number_of_launches_is_promised_where_only_other_claims_are_in_the_wa
     claims = {0: almost_clear, **dict.fromkeys(range(1, 14), alone)}
     claim = judge(claims, levels)[0]
     assert claim.verdict is Verdict.CANNOT_TELL and claim.q > 0.05
-    assert decide(claim.interval, 0.0, levels) is Verdict.FASTER
+    assert decide_claim(claim.interval, 0.0, levels) is Verdict.FASTER
     assert claim.extra_launches is None
 
 
@@ -100,7 +100,7 @@ def test_scipy_has_the_same_q(p: list[float]) -> None:
 def test_the_rules(
     median: float, low: float | None, high: float | None, q: float, verdict: Verdict
 ) -> None:
-    assert decide(Interval(median, low, high, 8), q, LEVELS) is verdict
+    assert decide_claim(Interval(median, low, high, 8), q, LEVELS) is verdict
 
 
 def test_claims_are_judged_together() -> None:

@@ -23,7 +23,7 @@ from roundtrip.cause import steps
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import TOOLCHAIN, SeriesStep, Switch
 from roundtrip.errors import UserError, report_write_errors
-from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import (
     completion,
     environment,
@@ -176,8 +176,8 @@ class Checks:
         item = case.toolchain_items.get(values.get(TOOLCHAIN, ""), case.item)
         arm_tree = self._tree(arm, item)
         settings = [("prerun_cmds", f". {shlex.quote(str(arm_tree.path / _VARIABLES))}")]
-        if LAUNCHER_OPTIONS in values:
-            settings.append(("launcher_options", values[LAUNCHER_OPTIONS]))
+        if LAUNCHER_OPTIONS_FACT in values:
+            settings.append(("launcher_options", values[LAUNCHER_OPTIONS_FACT]))
         item = replace(item, variables=(*item.variables, *settings))
         if NODE_SET_FACT in values:
             item = replace(item, nodelist=case.hosts[values[NODE_SET_FACT]])
@@ -250,7 +250,7 @@ class Checks:
 
 def arm_script(switches: Sequence[Switch], arm: Hashable) -> str:
     """Shell commands that set each variable to its value in an arm, or unset it."""
-    others = (NODE_SET_FACT, TOOLCHAIN, LAUNCHER_OPTIONS)
+    others = (NODE_SET_FACT, TOOLCHAIN, LAUNCHER_OPTIONS_FACT)
     values = {item.variable: item.value(arm) for item in switches if item.variable not in others}
     return "".join(
         f"unset {name}\n" if value is None else f"export {name}={shlex.quote(value)}\n"

@@ -18,7 +18,7 @@ from roundtrip.cause.journal import Plan, has_round, now, read_entries, read_pla
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
-from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import analysis, reader, store
 from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
@@ -66,7 +66,7 @@ class Switch:
     """A variable with its old and its new value; None where it is not set.
 
     `variable` may be `NODE_SET`, with pseudonyms of nodes as values; `TOOLCHAIN`, with names of
-    toolchains; or `LAUNCHER_OPTIONS`.
+    toolchains; or `LAUNCHER_OPTIONS_FACT`.
     """
 
     variable: str
@@ -268,11 +268,11 @@ def split(changes: Sequence[FactChange]) -> tuple[tuple[Switch, ...], tuple[tupl
             switches[NODE_SET_FACT] = Switch(NODE_SET_FACT, change.before, change.after)
             continue
         match = _VARIABLE.fullmatch(change.name)
-        is_settable = match or change.name == LAUNCHER_OPTIONS
+        is_settable = match or change.name == LAUNCHER_OPTIONS_FACT
         if not is_settable or any(map(_DIGEST.search, (change.before, change.after))):
             others.append((printable(str(change)), _test(change)))
             continue
-        name = next(filter(None, match.groups())) if match else LAUNCHER_OPTIONS
+        name = next(filter(None, match.groups())) if match else LAUNCHER_OPTIONS_FACT
         old, new = (
             None if value == NOT_RECORDED_VALUE else value
             for value in (change.before, change.after)
@@ -283,7 +283,9 @@ def split(changes: Sequence[FactChange]) -> tuple[tuple[Switch, ...], tuple[tupl
                 f"facts contradict each other: {switches[name].name}, and {switch.name}"
             )
     dependents = (_CONFIGURATION,) if switches else ()
-    if any(variable == LAUNCHER_OPTIONS or "BIND" in variable.upper() for variable in switches):
+    if any(
+        variable == LAUNCHER_OPTIONS_FACT or "BIND" in variable.upper() for variable in switches
+    ):
         dependents = (*dependents, _BINDING)
     others = [fact for fact in others if not fact[0].startswith(dependents)]
     return tuple(switches.values()), tuple(others)

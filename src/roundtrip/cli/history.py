@@ -145,7 +145,7 @@ def _write_acceptance(
     newest = max(item.verdicts.calendar.nights[-1] for item in results if lines[item.campaign])
     labels = [line.full_title for campaign_lines in lines.values() for line in campaign_lines]
     globs = ["*"] if text == _ACCEPT_ALL else sorted({*map(escape, labels)})
-    file = annotations.accept(site, globs, newest, reason)
+    file = annotations.append_acceptances(site, globs, newest, reason)
     print(f"accepted up to {newest}: {len(labels)} series, in {file}")
 
 
@@ -343,6 +343,6 @@ def calibrate(
     if write:
         with report_write_errors(write.parent):
             write.write_text(
-                detection.with_evidence(result.evidence, thresholds.toml_text), encoding="utf-8"
+                detection.replace_evidence(result.evidence, thresholds.toml_text), encoding="utf-8"
             )
     raise typer.Exit(int(result.evidence != settings.evidence))

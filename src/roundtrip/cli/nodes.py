@@ -24,7 +24,7 @@ from roundtrip.report import units
 from roundtrip.sites import schedulers
 
 if TYPE_CHECKING:
-    from roundtrip.history.node_faults import AbsentNode, OddClock, SlowProcessor
+    from roundtrip.history.node_faults import AbsentNode, DeviatingClock, SlowProcessor
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
@@ -44,7 +44,7 @@ class _JudgedNodes:
     node_verdicts: NodeVerdicts
     slow_processors: dict[str, SlowProcessor]
     flaky_nodes: tuple[FlakyNode, ...]
-    wrong_clocks: list[OddClock]
+    wrong_clocks: list[DeviatingClock]
     absent_nodes: list[AbsentNode]
     labels_by_environ: dict[str, str]
 
@@ -175,7 +175,7 @@ def _judge_nodes(reports: Path, campaign: str, site: str) -> _JudgedNodes | None
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.load_for_site(site)
-    odd_clocks, throttled, absences = node_faults.newest_facts(
+    odd_clocks, throttled, absences = node_faults.newest_node_faults(
         store.site_folder(reports, campaign, site), ledger.pairs, thresholds.disturbance
     )
     level = thresholds.statistics.confidence_level

@@ -195,7 +195,7 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
             campaign, site = facts.data["campaign"], facts.data["site"]
             notes = annotations.load_site(site)
             site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
-            ledger.attach(bundle_path, facts, site_ledger, notes)
+            ledger.attach_history(bundle_path, facts, site_ledger, notes)
             verdicts = judge_bundle_nights(data.read_bundle(bundle_path))
         worse, cases = (
             len(confirmation.worse_series_with_controls(verdicts)),

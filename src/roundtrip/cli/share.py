@@ -241,8 +241,8 @@ def import_files(
     What is damaged is set aside with file and line, and the rest is taken.  What was imported
     before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
-    from roundtrip.history.importer import Options  # takes a second to load
-    from roundtrip.history.importer import bring as bring_in
+    from roundtrip.history.importer import ImportOptions  # takes a second to load
+    from roundtrip.history.importer import import_files as bring_in
     from roundtrip.sites.site import Site
 
     first, *rest = map(str, places)
@@ -258,7 +258,7 @@ def import_files(
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         legal = "right is a name such as Europe/Berlin"
         raise UserError(f"--timezone {timezone!r}: {legal}") from None
-    options = Options(zone, lower, higher)
+    options = ImportOptions(zone, lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
     if result.folder is None and len(result.rejects) == 1:
         raise UserError(result.rejects[0])

@@ -21,7 +21,7 @@ from roundtrip.measure.launches import scan_launches
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
 from roundtrip.report.units import MEASURED_LABEL, printable
-from roundtrip.stats.sequential import rounds_to_come
+from roundtrip.stats.sequential import forecast_rounds
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Pairing, Verdict, double_round_ratios, pair_by_round
@@ -140,7 +140,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         if verdict := verdicts.get(series):
             ratios_missing = None
             if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
-                ratios_missing = rounds_to_come(
+                ratios_missing = forecast_rounds(
                     ratios[series], levels.for_study(series.study), len(verdicts), decided_count
                 )
             row = replace(

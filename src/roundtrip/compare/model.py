@@ -13,7 +13,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, StatusColour
 from roundtrip.report.speeds import SpeedPoint
 from roundtrip.report.units import Quantity
-from roundtrip.stats.sequential import FORECAST_ROUNDS
+from roundtrip.stats.sequential import MAX_FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
@@ -66,8 +66,8 @@ class Row:
     `ratio`: new side over base; above 1 the new side is faster.  `verdict`: None without a claim,
     for the reason `why`; each of its ratios is of `rounds_per_ratio` rounds.  `ratios_missing`:
     forecast of the ratios that an open claim of a sequential run still needs; above
-    `sequential.FORECAST_ROUNDS` if so many are not enough; None if the claim is not open or has too
-    few rounds for a forecast.
+    `sequential.MAX_FORECAST_ROUNDS` if so many are not enough; None if the claim is not open or has
+    too few rounds for a forecast.
     """
 
     series: Series
@@ -223,8 +223,8 @@ def describe_missing_rounds(row: Row) -> str:
     """A forecast of the rounds, each a launch of both sides, that an open claim still needs."""
     if row.ratios_missing is None:
         return "too few rounds to say how many more"
-    if row.ratios_missing > FORECAST_ROUNDS:
-        return f"more than {row.rounds_per_ratio * FORECAST_ROUNDS} more rounds"
+    if row.ratios_missing > MAX_FORECAST_ROUNDS:
+        return f"more than {row.rounds_per_ratio * MAX_FORECAST_ROUNDS} more rounds"
     more = row.rounds_per_ratio * row.ratios_missing
     launches = units.plural(2 * more, "launch", "launches")
     return f"about {units.plural(more, 'more round')}, {launches}"

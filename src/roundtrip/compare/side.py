@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.errors import UserError, report_write_errors
-from roundtrip.history.facts import lookup
+from roundtrip.history.facts import find_at_path
 from roundtrip.measure import bundle, store
 from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS, SIMULATION_TITLES
 from roundtrip.measure.columns import setting_texts
@@ -157,7 +157,7 @@ def _cases(data: BundleData) -> list[SideCase]:
             boost=_joined_column(rows, "boost"),
             compiler=_joined_column(rows, "compiler"),
             flags=_joined_column(rows, "compiler_flags"),
-            spack=str(lookup(toolchains.get(key[-1]), "reframe.extras.spec") or _UNKNOWN),
+            spack=str(find_at_path(toolchains.get(key[-1]), "reframe.extras.spec") or _UNKNOWN),
             launches=tuple(rows),
         )
         for key, rows in rows_by_key.items()

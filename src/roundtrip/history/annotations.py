@@ -21,7 +21,7 @@ from roundtrip.model import StrictRecord
 
 FILE_NAME = "annotations.yaml"
 #: The kind of annotation that makes the level of a series its baseline.
-ACCEPTED = "accepted"
+ACCEPTED_KIND = "accepted"
 _MAX_TEXT_LENGTH = 500
 _PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]+$"
 
@@ -70,7 +70,7 @@ class Annotation(StrictRecord):
 
     def accepts(self, *names: str) -> bool:
         """Whether it accepts the level of a series that has one of these names."""
-        return self.kind == ACCEPTED and any(fnmatchcase(name, self.series) for name in names)
+        return self.kind == ACCEPTED_KIND and any(fnmatchcase(name, self.series) for name in names)
 
     def leaves_out(self, night: str) -> bool:
         """Whether it leaves series of `night`, the start of a run, out of detection."""
@@ -86,7 +86,7 @@ class Annotation(StrictRecord):
 def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
     """The annotations that a bundle contains; `levels` has the columns `ACCEPTANCES`."""
     return [
-        Annotation.model_construct(start=until, series=series, text=text, kind=ACCEPTED)
+        Annotation.model_construct(start=until, series=series, text=text, kind=ACCEPTED_KIND)
         for until, series, text in levels.select("until", "series", "text").iter_rows()
     ]
 
@@ -135,7 +135,7 @@ def load_site(site: str) -> tuple[Annotation, ...]:
     return load(checkout / "site-configs" / site / FILE_NAME)
 
 
-def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
+def append_acceptances(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
     """Append one annotation per glob to the site's file: levels up to `night` are accepted.
 
     UserError if there is no checkout with this site, or the reason is not one line of text.
@@ -155,13 +155,13 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
     for glob in globs:
         # JSON is YAML.
         series, text = (json.dumps(value, ensure_ascii=False) for value in (glob, reason))
-        content += f"- from: {night}\n  kind: {ACCEPTED}\n  series: {series}\n  text: {text}\n"
+        content += f"- from: {night}\n  kind: {ACCEPTED_KIND}\n  series: {series}\n  text: {text}\n"
     with report_write_errors(folder):
         files.replace_file(file, content.encode())
     return file
 
 
-def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
+def set_left_out(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
     """`nights` with `left_out` set where an annotation leaves a row out.
 
     `nights` has the columns night, case_id and left_out.  Rows that are left out already
@@ -178,7 +178,9 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
     return nights.with_columns(reason.alias("left_out"))
 
 
-def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tuple[str, str]]:
+def notes_on_nights(
+    nights: Sequence[str], annotations: Sequence[Annotation]
+) -> list[tuple[str, str]]:
     """The notes on nights: (night, text), in the order of the nights.
 
     Each at its first night; one without `to` on a day without a night, at the next.  Those that

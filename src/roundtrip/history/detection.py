@@ -188,7 +188,7 @@ def calibrate(
     return Calibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)
 
 
-def with_evidence(evidence: float, text: str) -> str:
+def replace_evidence(evidence: float, text: str) -> str:
     """The `text` of an analysis.toml with this evidence."""
     return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
 

@@ -28,8 +28,8 @@ from roundtrip.measure.samples import MAX_VALUE, MIN_VALUE
 from roundtrip.model import json_schema
 from roundtrip.stats.summaries import median_intervals
 
-_Name = Annotated[str, Field(max_length=200)]
-_Long = Annotated[str, Field(max_length=1000)]
+_ShortText = Annotated[str, Field(max_length=200)]
+_LongText = Annotated[str, Field(max_length=1000)]
 
 
 class LoggedValue(Row):
@@ -44,21 +44,21 @@ class LoggedValue(Row):
     time: datetime | None
     session: datetime | None
     session_end: datetime | None
-    name: _Long
-    system: _Name
-    partition: _Name
-    environ: _Name
+    name: _LongText
+    system: _ShortText
+    partition: _ShortText
+    environ: _ShortText
     hosts: Annotated[str, Field(max_length=100_000)]
-    modules: _Long
+    modules: _LongText
     facts: str
-    metric: _Long
+    metric: _LongText
     value: float
-    unit: _Name
+    unit: _ShortText
     lower: float | None
     upper: float | None
 
 
-class Value(Row):
+class ImportedValue(Row):
     """A row of ``values.parquet``: what is kept, with names of hosts replaced.
 
     `digest` is the sha256 of the file that the value stood in.
@@ -88,7 +88,7 @@ class Value(Row):
     digest: str
 
 
-LOGGED_VALUES, VALUES = table_columns(LoggedValue), table_columns(Value)
+LOGGED_VALUES, VALUES = table_columns(LoggedValue), table_columns(ImportedValue)
 #: Limits of times: the year before ReFrame's first performance log, and the far future.
 MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
 #: Length limit of each text, characters.
@@ -143,10 +143,12 @@ class ParsedFile:
 
 
 _VALUES, _REJECTS = "values.parquet", "set-aside.txt"
-FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
+IMPORT_FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
 
 
-def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
+def write_import(
+    site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]
+) -> Path:
     """Write an import of a campaign on a site; return its folder, which may exist already.
 
     Two processes that write the same import leave one folder.  UserError if writing fails.
@@ -175,7 +177,7 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not folders:
         return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
     for path in folders:
-        require_whole(path)
+        require_intact_import(path)
     tables = [store.file_path(path, _VALUES) for path in folders]
     reader.require_decodable_tables(tables)
     frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
@@ -184,7 +186,7 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     return frames
 
 
-def require_whole(path: Path) -> dict[str, Any]:
+def require_intact_import(path: Path) -> dict[str, Any]:
     """Return source.json of the import in `path`; UserError if its values have another sha256."""
     source_file, values_file = (
         store.file_path(path, name) for name in (store.IMPORT_SOURCE_FILE, _VALUES)
@@ -204,7 +206,7 @@ def read_values(file: Path) -> pl.DataFrame:
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)
-    bundle_tables.require_valid_rows(table, Value, file)
+    bundle_tables.require_valid_rows(table, ImportedValue, file)
     for text in table["facts"].unique():
         facts = files.parse_json(text, file)
         if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):
@@ -213,8 +215,10 @@ def read_values(file: Path) -> pl.DataFrame:
 
 
 #: Columns that identify a value in all logs and reports.
-_VALUE = ["case_id", "metric", "unit", "value"]
-_LATE = pl.duration(minutes=1)  # by which a job's end may seem later than its session's
+_VALUE_KEY_COLUMNS = ["case_id", "metric", "unit", "value"]
+_MAX_JOB_END_DELAY = pl.duration(
+    minutes=1
+)  # by which a job's end may seem later than its session's
 
 
 def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
@@ -226,9 +230,13 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
         pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
     ).with_columns(second=pl.col("time").dt.truncate("1s"))
     is_timed = pl.col("time").is_not_null()
-    timed_rows = _first(rows.filter(is_timed), *_VALUE, "second").with_row_index("log")
-    untimed_rows = _first(rows.filter(~is_timed), *_VALUE, "session").with_row_index("report")
-    pairs = _pairs(timed_rows, untimed_rows)
+    timed_rows = _first_rows(rows.filter(is_timed), *_VALUE_KEY_COLUMNS, "second").with_row_index(
+        "log"
+    )
+    untimed_rows = _first_rows(
+        rows.filter(~is_timed), *_VALUE_KEY_COLUMNS, "session"
+    ).with_row_index("report")
+    pairs = _equal_row_pairs(timed_rows, untimed_rows)
     merged_rows = timed_rows.join(pairs, on="log", how="left", maintain_order="left").with_columns(
         session=pl.coalesce("session", "session_reported"),
         session_end=pl.coalesce("session_end", "session_end_reported"),
@@ -242,21 +250,23 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(merged).sort(*VALUES, nulls_last=True)
 
 
-def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+def _equal_row_pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Return pairs of equal rows of logs and of reports without times, each row at most once."""
     columns = ["session", "session_end", "nodes", "facts"]
-    reported = reports.select(*_VALUE, "report", pl.col(columns).name.suffix("_reported"))
-    timed = logs.select(*_VALUE, "log", "second", "session")
-    pairs = timed.join(reported, on=_VALUE, maintain_order="left")
+    reported = reports.select(
+        *_VALUE_KEY_COLUMNS, "report", pl.col(columns).name.suffix("_reported")
+    )
+    timed = logs.select(*_VALUE_KEY_COLUMNS, "log", "second", "session")
+    pairs = timed.join(reported, on=_VALUE_KEY_COLUMNS, maintain_order="left")
     session, begin = pl.col("session"), pl.col("session_reported")
-    end = pl.col("session_end_reported") + _LATE
+    end = pl.col("session_end_reported") + _MAX_JOB_END_DELAY
     is_same_session = session.is_null() | (session == begin)
     is_in_session = pl.col("second").is_between(begin.dt.truncate("1s"), end)
-    pairs = _first(_first(pairs.filter(is_same_session, is_in_session), "log"), "report")
+    pairs = _first_rows(_first_rows(pairs.filter(is_same_session, is_in_session), "log"), "report")
     return pairs.select("log", "report", *(f"{name}_reported" for name in columns))
 
 
-def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+def _first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return rows.unique([*keys], keep="first", maintain_order=True)
 
 

@@ -37,12 +37,12 @@ from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, 
 from roundtrip.measure.samples import MAX_VALUE, MIN_VALUE
 
 #: Size limit of a file, compressed and uncompressed, bytes.
-_MOST = 1 << 30
+_MAX_FILE_BYTES = 1 << 30
 #: ReFrame's file names, also with the suffixes of logrotate.
-_LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
-_OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
-_GZIP = b"\x1f\x8b"
-_TASK = "roundtrip.history.importer:answer"
+_LOG_NAME_PATTERN = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
+_REPORT_NAME_PATTERN = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
+_GZIP_MAGIC = b"\x1f\x8b"
+_READER_TASK = "roundtrip.history.importer:read_packed_sources"
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,12 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
     """
     digests, errors = set(), list[OSError]()
     with ReaderProcess() as reader:
-        for file, name, is_asked in _files(places, errors):
-            is_ours = is_asked or bool(_LOG.fullmatch(file.name))
+        for file, name, is_asked in _find_files(places, errors):
+            is_ours = is_asked or bool(_LOG_NAME_PATTERN.fullmatch(file.name))
             try:
-                answers = reader.run_task(_TASK, [file], str(zone), "ours" if is_ours else "")
+                answers = reader.run_task(
+                    _READER_TASK, [file], str(zone), "ours" if is_ours else ""
+                )
                 head, rows = unpack_answer(*answers)
             except UserError as error:
                 yield Source(file, name, "", 0, ParsedFile(rejects=[Reject(0, error.message)]))
@@ -85,7 +87,7 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
         yield Source(folder, printable(folder.name), "", 0, ParsedFile(rejects=rejects))
 
 
-def answer(
+def read_packed_sources(
     limits: ReadingLimits, names: Sequence[str], content: bytes, zone: str, is_ours: str
 ) -> Iterator[bytes]:
     """Yield the packed content of each file; runs in the process of the reader.
@@ -93,11 +95,11 @@ def answer(
     UserError for a file that cannot be read or has too many rows.
     """
     for file in map(Path, names):
-        data = files.read_in_tree(file, max_bytes=_MOST)
-        if data.startswith(reframe_reports.SQLITE):
+        data = files.read_in_tree(file, max_bytes=_MAX_FILE_BYTES)
+        if data.startswith(reframe_reports.SQLITE_MAGIC):
             data = reframe_reports.copy_database(file)
         digest = hashlib.sha256(data).hexdigest()
-        is_used = bool(is_ours) or _is_ours(data)
+        is_used = bool(is_ours) or _is_report_or_database(data)
         result = parse(data, zoneinfo.ZoneInfo(zone)) if is_used else ParsedFile()
         limits.require_rows(result.rows.height)
         rejects = [(reject.line, reject.reason) for reject in result.rejects]
@@ -108,11 +110,11 @@ def answer(
 def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
     """Return the values of a file; its content determines its kind."""
     fault = None
-    if content.startswith(_GZIP):
+    if content.startswith(_GZIP_MAGIC):
         content, fault = _gunzip(content)
     if not content.strip():
         result = ParsedFile(rejects=[] if fault else [Reject(0, "an empty file")])
-    elif content.startswith(reframe_reports.SQLITE):
+    elif content.startswith(reframe_reports.SQLITE_MAGIC):
         result = reframe_reports.parse_database(content)
     elif content.lstrip().startswith((b"{", b"[")):
         result = reframe_reports.parse_report(content)
@@ -123,7 +125,7 @@ def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
     return result
 
 
-def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
+def _find_files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
     """Yield file, name, and whether the user named it; `errors` gets unreadable folders."""
     for place in places:
         if not place.is_dir():
@@ -136,14 +138,14 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
             subfolders.sort()
             for name in sorted(names):
                 file = Path(folder, name)
-                if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
+                if _LOG_NAME_PATTERN.fullmatch(name) or _REPORT_NAME_PATTERN.fullmatch(name):
                     yield file, printable(file.relative_to(place).as_posix()), False
 
 
-def _is_ours(content: bytes) -> bool:
+def _is_report_or_database(content: bytes) -> bool:
     """Whether the content is a report or a results database."""
-    plain = _gunzip(content)[0] if content.startswith(_GZIP) else content
-    return plain.startswith(reframe_reports.SQLITE) or b'"session_info"' in plain
+    plain = _gunzip(content)[0] if content.startswith(_GZIP_MAGIC) else content
+    return plain.startswith(reframe_reports.SQLITE_MAGIC) or b'"session_info"' in plain
 
 
 def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
@@ -152,12 +154,12 @@ def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
     while content:
         stream = zlib.decompressobj(wbits=31)
         try:
-            parts.append(stream.decompress(content, _MOST - size + 1))
+            parts.append(stream.decompress(content, _MAX_FILE_BYTES - size + 1))
         except zlib.error as error:
             return b"".join(parts), Reject(0, f"broken gzip: {error}")
         size += len(parts[-1])
-        if size > _MOST:
-            return b"", Reject(0, f"too large: more than {_MOST} bytes unpacked")
+        if size > _MAX_FILE_BYTES:
+            return b"", Reject(0, f"too large: more than {_MAX_FILE_BYTES} bytes unpacked")
         if not stream.eof:
             return b"".join(parts), Reject(0, "cut off: gzip has no end")
         content = stream.unused_data.lstrip(b"\0")
@@ -165,7 +167,7 @@ def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
 
 
 @dataclass(frozen=True)
-class Options:
+class ImportOptions:
     """Options of an import: the time zone of logs that name none, and patterns (globs) of
     variables whose `lower` or `higher` values are better.
     """
@@ -176,7 +178,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Import:
+class ImportResult:
     """An import: its folder (None without any usable value), counts of its content, and rejects.
 
     `empty_rows` counts rows without a value; `rejects` has lines ``file:line: reason``.
@@ -191,13 +193,15 @@ class Import:
 
 
 #: Node limit of a job: the pseudonyms of more nodes do not fit into a history.
-_MOST_NODES = 6000
+_MAX_JOB_NODES = 6000
 #: The node of a test that ReFrame distributes over all nodes, in its display name.
-_DISTRIBUTED = re.compile(r" %[.$]nid=(\S+)")
+_DISTRIBUTED_NODE_PATTERN = re.compile(r" %[.$]nid=(\S+)")
 _EMPTY_ROWS = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
 
 
-def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options: Options) -> Import:
+def import_files(
+    root: Path, campaign: str, site: str, places: Iterable[Path], options: ImportOptions
+) -> ImportResult:
     """Import `places` into a campaign on a site.
 
     UserError if writing fails, or if patterns contradict each other or match nothing.
@@ -208,7 +212,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
         for number, source in enumerate(sources)
     ]
     all_rows = pl.concat([_EMPTY_ROWS, *rows])
-    require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
+    require_valid_globs(all_rows["metric"].unique().to_list(), options.lower, options.higher)
     values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
     rejects = [(source, fault) for source in sources for fault in source.parsed.rejects]
     rejects += [(sources[number], fault) for number, fault in more_rejects]
@@ -218,25 +222,28 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     ]
     empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
-        return Import(None, len(sources), 0, 0, empty_rows, messages)
-    node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
-    hosts = {host for node_list in node_lists for host in _hosts(node_list)}
+        return ImportResult(None, len(sources), 0, 0, empty_rows, messages)
+    node_lists = {
+        *values["hosts"],
+        *_DISTRIBUTED_NODE_PATTERN.findall("\n".join(values["name"].unique())),
+    }
+    hosts = {host for node_list in node_lists for host in _parse_node_list(node_list)}
     names = Redactor(Pseudonyms(hosts, pseudonyms.ensure_site_key(site)))
-    stored_values = imported_nights.without_repeats(stored_rows(values, names))
+    stored_values = imported_nights.without_repeats(pseudonymized_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [
         names.redact_text(f"{UserError(fault.reason, source.name, fault.line)}")
         for source, fault in rejects
     ]
-    facts = {"campaign": campaign, "site": site, **_source(sources, options)}
-    folder = imported_nights.write(
+    facts = {"campaign": campaign, "site": site, **_source_record(sources, options)}
+    folder = imported_nights.write_import(
         store.site_folder(root, campaign, site), stored_values, facts, lines
     )
     series = stored_values.select("case_id", "metric", "unit").n_unique()
-    return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
+    return ImportResult(folder, len(sources), stored_values.height, series, empty_rows, messages)
 
 
-def _source(sources: list[Source], options: Options) -> dict[str, Any]:
+def _source_record(sources: list[Source], options: ImportOptions) -> dict[str, Any]:
     entries = [{"name": each.name, "sha256": each.digest, "bytes": each.bytes} for each in sources]
     return {
         "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
@@ -248,17 +255,17 @@ def _source(sources: list[Source], options: Options) -> dict[str, Any]:
     }
 
 
-def _hosts(node_list: str) -> list[str]:
+def _parse_node_list(node_list: str) -> list[str]:
     """Return the names in a node list (``nid[001-003]``: three); [] if there are too many."""
     if "[" in node_list and re.fullmatch(r"[\w.,\[\]-]+", node_list):
         with contextlib.suppress(NodeSetParseError):
             nodes = NodeSet(node_list, resolver=RESOLVER_NOGROUP)
-            return [str(node) for node in nodes] if len(nodes) <= _MOST_NODES else []
+            return [str(node) for node in nodes] if len(nodes) <= _MAX_JOB_NODES else []
     names = [name for name in node_list.split(",") if name]
-    return names if len(names) <= _MOST_NODES else []
+    return names if len(names) <= _MAX_JOB_NODES else []
 
 
-def stored_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
+def pseudonymized_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
     """Return rows with columns `VALUES`: our case ids, and pseudonyms for hosts."""
     case_key = ["name", "system", "partition", "environ"]
     cases = values.select(case_key).unique(maintain_order=True)
@@ -270,7 +277,7 @@ def stored_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
         pl.Series("case", [case_id.split("/", 1)[0] for case_id in ids], pl.String),
     )
     nodes = {
-        node_list: "+".join(sorted({names.pseudonym(host) for host in _hosts(node_list)}))
+        node_list: "+".join(sorted({names.pseudonym(host) for host in _parse_node_list(node_list)}))
         for node_list in values["hosts"].unique()
     }
     texts = {
@@ -290,9 +297,13 @@ def stored_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
     )
 
 
-_TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
-_LOWER = re.compile(rf"{_TIME}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE)
-_HIGHER = re.compile(
+_TIME_UNIT_PATTERN = (
+    r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
+)
+_LOWER_BETTER_UNIT_PATTERN = re.compile(
+    rf"{_TIME_UNIT_PATTERN}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE
+)
+_HIGHER_BETTER_UNIT_PATTERN = re.compile(
     r".+/\s*(?:s|secs?|seconds?|min|h|hour|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz|.+ per second",
     re.IGNORECASE,
 )
@@ -315,11 +326,15 @@ def select_comparable(
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
     is_positive = pl.col("value").is_between(MIN_VALUE, MAX_VALUE)
-    rejects = _rejects(rows.filter(~is_known)) + _rejects(rows.filter(is_known, ~is_positive))
+    rejects = _reject_variables(rows.filter(~is_known)) + _reject_variables(
+        rows.filter(is_known, ~is_positive)
+    )
     return rows.filter(is_known, is_positive), rejects
 
 
-def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
+def require_valid_globs(
+    metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]
+) -> None:
     """UserError for a pattern that matches no metric, or a metric that both sides match."""
     sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
     for metric in sorted(metrics):
@@ -334,7 +349,7 @@ def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Seque
                 raise UserError(f"{option} {glob!r} matches no variable; there are: {metric_names}")
 
 
-def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
+def _reject_variables(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
     """Return a reject per file and variable, with first line and number of its values."""
     groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
@@ -371,6 +386,6 @@ def lower_is_better(
         return False
     if (lower is None) != (upper is None):
         return lower is None
-    if _HIGHER.fullmatch(unit):
+    if _HIGHER_BETTER_UNIT_PATTERN.fullmatch(unit):
         return False
-    return True if _LOWER.fullmatch(unit) else None
+    return True if _LOWER_BETTER_UNIT_PATTERN.fullmatch(unit) else None

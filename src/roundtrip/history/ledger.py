@@ -14,8 +14,8 @@ import polars as pl
 
 from roundtrip.errors import UserError
 from roundtrip.history import imported_nights, night, night_rows, nodes, published
-from roundtrip.history.annotations import ACCEPTED as KIND
-from roundtrip.history.annotations import Annotation, mark, notes
+from roundtrip.history.annotations import ACCEPTED_KIND as KIND
+from roundtrip.history.annotations import Annotation, notes_on_nights, set_left_out
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Cache, Revision
@@ -25,14 +25,14 @@ from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.signature import Signature
 
 #: Nights per table while reading: a compromise between number of calls and memory.
-_NIGHTS_AT_ONCE = 64
-_TABLES = ("cases", "placement", "nodes", "medians")
+_NIGHTS_PER_BATCH = 64
+_DECODED_TABLES = ("cases", "placement", "nodes", "medians")
 #: Most nights in a bundle: more than a year.
-MOST_NIGHTS = 400
+MAX_BUNDLE_NIGHTS = 400
 #: Most nights with launches between pairs of nodes in a bundle; a night has many of these.
-MOST_PAIRED = 64
+MAX_BUNDLE_PAIR_NIGHTS = 64
 #: The tables in a bundle, by field of `Ledger`; the first two are in each bundle with a history.
-_ATTACHED: Mapping[str, type[Row]] = {
+_ROW_TYPE_BY_TABLE: Mapping[str, type[Row]] = {
     "nights": night_rows.Night,
     "provenance": night_rows.Fact,
     "pairs": night_rows.Pair,
@@ -40,14 +40,14 @@ _ATTACHED: Mapping[str, type[Row]] = {
     "accepted": night_rows.Acceptance,
     "left_out": night_rows.LeftOut,
 }
-_ALWAYS = ("nights", "provenance")
+_REQUIRED_TABLES = ("nights", "provenance")
 
 
-def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=table_columns(_ATTACHED[name]), orient="row")
+def _table_frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=table_columns(_ROW_TYPE_BY_TABLE[name]), orient="row")
 
 
-def _file(name: str) -> str:
+def _table_path(name: str) -> str:
     return manifest.table_file(f"{manifest.HISTORY_PREFIX}{name.replace('_', '-')}")
 
 
@@ -56,18 +56,19 @@ class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
     `warnings`: the revisions that were left out, one line ``path: reason`` each.  In a bundle,
-    `notes` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of its own
-    night) say what annotations do.  `pairs`, columns `PAIRS`: launches between pairs of nodes;
-    `nights` has series of their nodes.  `signatures`: by night.  `remarks`: oddities of nights.
+    `notes_on_nights` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of
+    its own night) say what annotations do.  `pairs`, columns `PAIRS`: launches between pairs of
+    nodes; `nights` has series of their nodes.  `signatures`: by night.  `remarks`: oddities of
+    nights.
     """
 
-    nights: pl.DataFrame = field(default_factory=lambda: _frame("nights"))
-    provenance: pl.DataFrame = field(default_factory=lambda: _frame("provenance"))
+    nights: pl.DataFrame = field(default_factory=lambda: _table_frame("nights"))
+    provenance: pl.DataFrame = field(default_factory=lambda: _table_frame("provenance"))
     warnings: tuple[str, ...] = ()
-    notes: pl.DataFrame = field(default_factory=lambda: _frame("notes"))
-    pairs: pl.DataFrame = field(default_factory=lambda: _frame("pairs"))
-    accepted: pl.DataFrame = field(default_factory=lambda: _frame("accepted"))
-    left_out: pl.DataFrame = field(default_factory=lambda: _frame("left_out"))
+    notes: pl.DataFrame = field(default_factory=lambda: _table_frame("notes"))
+    pairs: pl.DataFrame = field(default_factory=lambda: _table_frame("pairs"))
+    accepted: pl.DataFrame = field(default_factory=lambda: _table_frame("accepted"))
+    left_out: pl.DataFrame = field(default_factory=lambda: _table_frame("left_out"))
     signatures: Mapping[str, Signature] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -107,13 +108,13 @@ def read_ledger(
     starts = dict(pl.concat(tables).unique().iter_rows())
     digests = {starts[each.digest]: each.digest for each in revisions if each.digest in starts}
     current = new_cache.part(set(digests.values()))
-    foreign_ledger = _imported(folder, site)
-    nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
+    foreign_ledger = _imported_ledger(folder, site)
+    nights = set_left_out(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
-        nights.sort(published.ORDER),
+        nights.sort(published.NIGHTS_SORT_COLUMNS),
         pl.concat([current.provenance, foreign_ledger.provenance]),
         (*warnings, *new_warnings, *foreign_ledger.warnings),
-        pairs=_left_in(current.pairs, annotations),
+        pairs=_without_left_out(current.pairs, annotations),
         remarks=tuple(_broken_links(folder, revisions)),
         signatures={
             each.started: current.signatures[each.digest]
@@ -123,10 +124,10 @@ def read_ledger(
     )
 
 
-def _left_in(pairs: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
+def _without_left_out(pairs: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
     """`pairs`, columns `PAIRS`, without the rows that annotations leave out."""
-    case = pl.format(nodes.CASE_ID, "place", "environ")
-    rows = mark(pairs.with_columns(case_id=case, left_out=pl.lit("")), annotations)
+    case = pl.format(nodes.CASE_ID_FORMAT, "place", "environ")
+    rows = set_left_out(pairs.with_columns(case_id=case, left_out=pl.lit("")), annotations)
     return rows.filter(left_out="").select(PAIRS.keys())
 
 
@@ -142,7 +143,7 @@ def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], li
     originals: dict[Path, Path] = {}
     for group in groups.values():
         if len({revision.started for revision in group}) > 1:
-            best = min(group, key=_doubt)
+            best = min(group, key=_signature_rank)
             copies = [revision for revision in group if revision.started != best.started]
             originals |= {copy.path: best.path for copy in copies}
     unique_revisions = [revision for revision in revisions if revision.path not in originals]
@@ -152,7 +153,7 @@ def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], li
     ]
 
 
-def _doubt(revision: Revision) -> int:
+def _signature_rank(revision: Revision) -> int:
     """The rank of a revision's signature, the best first; last if the bundle cannot be verified."""
     try:
         state = signature.check_signature(revision.bundle, manifest.verify(revision.bundle)).state
@@ -175,10 +176,10 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
     ]
 
 
-def _imported(folder: Path, site: str) -> Ledger:
+def _imported_ledger(folder: Path, site: str) -> Ledger:
     """The imported nights; only a warning if one of the imports cannot be read."""
     try:
-        level = published.thresholds(site).statistics.confidence_level
+        level = published.site_thresholds(site).statistics.confidence_level
         return Ledger(*imported_nights.read_imports(folder, level))
     except UserError as error:
         return Ledger(warnings=(str(error),))
@@ -190,20 +191,24 @@ def _read_revisions(
     """Read revisions that are not in the cache, by digest; also return warnings."""
     if not revisions:
         return Cache(), []
-    thresholds = published.thresholds(site)
+    thresholds = published.site_thresholds(site)
     level = thresholds.statistics.confidence_level
     decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
-    nights, facts, pair_frames = [_frame("nights")], [_frame("provenance")], [_frame("pairs")]
+    nights, facts, pair_frames = (
+        [_table_frame("nights")],
+        [_table_frame("provenance")],
+        [_table_frame("pairs")],
+    )
     signatures: dict[str, Signature] = {}
     decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
-    for start in range(0, len(decodable), _NIGHTS_AT_ONCE):
+    for start in range(0, len(decodable), _NIGHTS_PER_BATCH):
         batch: list[MeasuredNight] = []
-        for revision in decodable[start : start + _NIGHTS_AT_ONCE]:
+        for revision in decodable[start : start + _NIGHTS_PER_BATCH]:
             try:
                 batch.append(night.read_night(revision, campaign, site))
             except UserError as error:
-                reason = published.without_folder(revision.path, error)
+                reason = published.error_without_folder(revision.path, error)
                 warnings.append(f"{revision.path}: {reason}")
         rows, provenance, faults = night.join_nights(batch, level)
         nights.append(rows)
@@ -225,11 +230,11 @@ def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
     """Yield revisions with tables that reach a limit or crash their decoder, and the error."""
     with reader.ReaderProcess() as decoder:
         for revision in revisions:
-            tables = [revision.bundle / manifest.table_file(name) for name in _TABLES]
+            tables = [revision.bundle / manifest.table_file(name) for name in _DECODED_TABLES]
             try:
                 decoder.require_decodable([file for file in tables if file.is_file()])
             except UserError as error:
-                yield revision.path, published.without_folder(revision.path, error)
+                yield revision.path, published.error_without_folder(revision.path, error)
 
 
 def has_history(bundle_manifest: Manifest) -> bool:
@@ -237,7 +242,7 @@ def has_history(bundle_manifest: Manifest) -> bool:
     return any(name.startswith(manifest.HISTORY_PREFIX) for name in bundle_manifest.data["files"])
 
 
-def attach(
+def attach_history(
     bundle: Path, bundle_manifest: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
 ) -> Manifest:
     """Put earlier nights of `ledger` into `bundle`; return its new manifest, which is not signed.
@@ -246,10 +251,10 @@ def attach(
     added.  A bundle without a night before it stays unchanged.
     """
     started = str(bundle_manifest.data["started"])
-    history = ledger.nights_before(started, MOST_NIGHTS)
+    history = ledger.nights_before(started, MAX_BUNDLE_NIGHTS)
     if history.nights.is_empty() and history.pairs.is_empty():
         return bundle_manifest
-    night_notes = notes([*history.nights["night"].unique(), started], annotations)
+    night_notes = notes_on_nights([*history.nights["night"].unique(), started], annotations)
     levels = [
         (annotation.last, annotation.series, annotation.text)
         for annotation in annotations
@@ -259,15 +264,15 @@ def attach(
     tables = {
         "nights": history.nights,
         "provenance": history.provenance,
-        "pairs": ledger.nights_before(started, MOST_PAIRED).pairs,
-        "notes": _frame("notes", night_notes),
-        "accepted": _frame("accepted", levels),
-        "left_out": _frame("left_out", omissions),
+        "pairs": ledger.nights_before(started, MAX_BUNDLE_PAIR_NIGHTS).pairs,
+        "notes": _table_frame("notes", night_notes),
+        "accepted": _table_frame("accepted", levels),
+        "left_out": _table_frame("left_out", omissions),
     }
     (bundle / manifest.HISTORY_PREFIX).mkdir()
     for name, frame in tables.items():
-        if frame.height or name in _ALWAYS:
-            bundle_tables.write_frame(frame, bundle / _file(name))
+        if frame.height or name in _REQUIRED_TABLES:
+            bundle_tables.write_frame(frame, bundle / _table_path(name))
     published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():
         return manifest.write_unsigned(bundle, bundle_manifest.data)
@@ -276,20 +281,22 @@ def attach(
     return manifest.write_unsigned(bundle, {**bundle_manifest.data, **link})
 
 
-def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
+def read_attached_history(bundle: Path, bundle_manifest: Manifest) -> Ledger:
     """Read the nights in a verified bundle, if any; UserError for contents that no ledger wrote."""
     if not has_history(bundle_manifest):
         return Ledger()
     tables: dict[str, Any] = {}
-    for name, row in _ATTACHED.items():
-        file = _file(name)
-        if file in bundle_manifest.data["files"] or name in _ALWAYS:
+    for name, row in _ROW_TYPE_BY_TABLE.items():
+        file = _table_path(name)
+        if file in bundle_manifest.data["files"] or name in _REQUIRED_TABLES:
             tables[name] = bundle_tables.read_table(bundle / file, row)
             bundle_tables.require_valid_rows(tables[name], row, bundle / file)
     ledger = Ledger(**tables)
     for name, frame in (("nights", ledger.nights), ("pairs", ledger.pairs)):
         if not (frame["night"] < bundle_manifest.data["started"]).all():
-            raise UserError("a night that did not begin before this one", bundle / _file(name))
+            raise UserError(
+                "a night that did not begin before this one", bundle / _table_path(name)
+            )
     if ledger.nights.select("night", *SERIES, "nodes").is_duplicated().any():
-        raise UserError("a series has two rows for one night", bundle / _file("nights"))
+        raise UserError("a series has two rows for one night", bundle / _table_path("nights"))
     return ledger

@@ -30,18 +30,22 @@ from roundtrip.measure.columns import cell_rules
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.signature import Signature
 from roundtrip.model import TIME_PATTERN
-from roundtrip.stats.summaries import with_ends
+from roundtrip.stats.summaries import with_interval_columns
 
-ALL_DISTURBED = "disturbed"
+ALL_DISTURBED_REASON = "disturbed"
 #: Night, study and unit follow from digest, case and metric.
-_DERIVED = ["night", "study", "unit"]
-_GROUP = ["digest", *(name for name in SERIES if name not in _DERIVED), "nodes"]
-_KEYS = ["digest", "launch", *SAMPLE_SERIES]
-_NEEDED = (*LAUNCH_COLUMNS, "environ", "disturbed")
-_TEXTS = [*(name for name in SAMPLE_SERIES if MEDIANS_SCHEMA[name] == pl.String), "unit", "nodes"]
-_TIME = re.compile(TIME_PATTERN)
-_BAD = "medians that no collector wrote"
-_ROWS: Mapping[str, Any] = {
+_DERIVED_COLUMNS = ["night", "study", "unit"]
+_GROUP_COLUMNS = ["digest", *(name for name in SERIES if name not in _DERIVED_COLUMNS), "nodes"]
+_LAUNCH_KEY_COLUMNS = ["digest", "launch", *SAMPLE_SERIES]
+_REQUIRED_CASE_COLUMNS = (*LAUNCH_COLUMNS, "environ", "disturbed")
+_TEXT_COLUMNS = [
+    *(name for name in SAMPLE_SERIES if MEDIANS_SCHEMA[name] == pl.String),
+    "unit",
+    "nodes",
+]
+_TIME_PATTERN = re.compile(TIME_PATTERN)
+_INVALID_MEDIANS = "medians that no collector wrote"
+_LAUNCH_MEDIAN_SCHEMA: Mapping[str, Any] = {
     "night": pl.String,
     "digest": pl.String,
     "launch": pl.String,
@@ -55,7 +59,7 @@ _ROWS: Mapping[str, Any] = {
 }
 
 
-def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
+def summarize_medians(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     """Summarize `medians` as columns `NIGHTS`, in no order; `level` is that of the intervals.
 
     `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Node sets
@@ -72,9 +76,9 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     values = pl.col("median").filter(is_calm | ~is_calm.any())
     groups = (
         to_categories(rows)
-        .group_by(_GROUP)
+        .group_by(_GROUP_COLUMNS)
         .agg(
-            pl.col(_DERIVED).first(),
+            pl.col(_DERIVED_COLUMNS).first(),
             n=values.len().cast(pl.Int64),
             ordered=values.sort(),
             disturbed=pl.col("disturbed").sum().cast(pl.Int64),
@@ -82,13 +86,15 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
         )
     )
     return (
-        with_ends(to_strings(groups), level)
+        with_interval_columns(to_strings(groups), level)
         .with_columns(
             median=pl.col("ordered").list.median(),
             lower_is_better=pl.col("metric").replace_strict(
-                nodes.LOWER_IS_BETTER, return_dtype=pl.Boolean
+                nodes.LOWER_IS_BETTER_BY_METRIC, return_dtype=pl.Boolean
             ),
-            left_out=pl.when("all_disturbed").then(pl.lit(ALL_DISTURBED)).otherwise(pl.lit("")),
+            left_out=pl.when("all_disturbed")
+            .then(pl.lit(ALL_DISTURBED_REASON))
+            .otherwise(pl.lit("")),
             foreign=pl.lit(False),
         )
         .rename({"n": "launches"})
@@ -134,22 +140,22 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
         if bundle_manifest.data[name] != value:
             raise UserError(f"its bundle is of {name} {bundle_manifest.data[name]!a}")
     start = bundle_manifest.data["started"]
-    if not _TIME.fullmatch(start):
+    if not _TIME_PATTERN.fullmatch(start):
         raise UserError(f"its start {start[:40]!a} is not as 2026-11-21T07:00:00Z")
     if start[:10] != store.night_date(revision.path.parent):
         raise UserError(f"its bundle is of {start[:10]}")
-    launches, placement, values = _tables(bundle, bundle_manifest)
+    launches, placement, values = _read_launch_tables(bundle, bundle_manifest)
     passed_launches = launches.filter(status="passed")
     names = passed_launches["launch"]
-    has_nulls = any(passed_launches[name].null_count() for name in _NEEDED)
+    has_nulls = any(passed_launches[name].null_count() for name in _REQUIRED_CASE_COLUMNS)
     if names.is_empty() or has_nulls or names.is_duplicated().any():
         raise UserError("launches that no collector wrote", bundle / manifest.table_file("cases"))
     night_facts = facts.bundle_facts(bundle, bundle_manifest, passed_launches, placement)
-    pair_launches, pair_rows = _pairs(bundle, bundle_manifest)
+    pair_launches, pair_rows = _read_pairs(bundle, bundle_manifest)
     return MeasuredNight(
         revision,
         start,
-        passed_launches.select(*_NEEDED),
+        passed_launches.select(*_REQUIRED_CASE_COLUMNS),
         values.filter(~pl.col("launch").is_in(pair_launches)),
         night_facts,
         pair_rows,
@@ -157,13 +163,13 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     )
 
 
-def _tables(
+def _read_launch_tables(
     bundle: Path, bundle_manifest: manifest.Manifest
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Launches, placement and launch medians of a verified bundle."""
     names = ["launch", "rank", "cpus"]
     if bundle_tables.MEDIANS_FILE in bundle_manifest.data["files"]:
-        columns = [*_NEEDED, "status", *facts.COLUMNS]
+        columns = [*_REQUIRED_CASE_COLUMNS, "status", *facts.CASES_FACT_COLUMNS]
         cases, placement = (bundle / manifest.table_file(name) for name in ("cases", "placement"))
         return (
             bundle_tables.read_table(cases, LaunchRow, columns),
@@ -176,14 +182,14 @@ def _tables(
     return frames["cases"], frames["placement"].select(names), values
 
 
-def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
+def _read_pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
     """Launches between pairs of nodes of a verified bundle, and their measures."""
-    if nodes.PLAN not in bundle_manifest.data["files"]:
+    if nodes.PAIRS_PLAN_FILE not in bundle_manifest.data["files"]:
         return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
     rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), SampleRow)
     settings = analysis.load(bundle / analysis.ANALYSIS_FILE).nodes
-    launches = nodes.paired_launches(frames["parameters"])
+    launches = nodes.pair_launch_names(frames["parameters"])
     with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")):
         return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
 
@@ -195,7 +201,7 @@ def join_nights(
 
     A night with a fault has no rows.  `level` is that of the intervals over launches.
     """
-    row_frames = [pl.DataFrame(schema=_ROWS)]
+    row_frames = [pl.DataFrame(schema=_LAUNCH_MEDIAN_SCHEMA)]
     launch_frames = [
         pl.DataFrame(schema={"digest": pl.String, **{n: CASES_SCHEMA[n] for n in LAUNCH_COLUMNS}})
     ]
@@ -203,7 +209,9 @@ def join_nights(
         label = pl.lit(night.revision.digest).alias("digest")
         labelled = night.medians.with_columns(label, night=pl.lit(night.started))
         flags = night.launches.select("launch", "disturbed")
-        row_frames.append(labelled.join(flags, on="launch", how="left").select(*_ROWS))
+        row_frames.append(
+            labelled.join(flags, on="launch", how="left").select(*_LAUNCH_MEDIAN_SCHEMA)
+        )
         launch_frames.append(night.launches.select(label, *LAUNCH_COLUMNS))
     rows, launches = to_categories(pl.concat(row_frames)), pl.concat(launch_frames)
     faults = {
@@ -211,7 +219,7 @@ def join_nights(
         for night in nights
         if night.medians.is_empty() and not (night.pairs["measure"] != nodes.FAILURE).any()
     }
-    for digest, fault in _faults(rows, launches):
+    for digest, fault in _median_faults(rows, launches):
         faults.setdefault(digest, fault)
     good_rows = rows.filter(~pl.col("digest").is_in(list(faults)))
     provenance = [
@@ -220,26 +228,28 @@ def join_nights(
         if night.revision.digest not in faults
         for fact in night.facts
     ]
-    summary = summarize(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
+    summary = (
+        summarize_medians(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
+    )
     return summary, pl.DataFrame(provenance, schema=PROVENANCE, orient="row"), faults
 
 
-def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
+def _median_faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield digests of nights with medians that no collector can have written, and the reason.
 
     The texts of `rows` are categories.
     """
-    texts = to_strings(rows.select(_TEXTS).unique())  # few: matching all takes long
+    texts = to_strings(rows.select(_TEXT_COLUMNS).unique())  # few: matching all takes long
     for rule in cell_rules(MedianRow):
-        candidates = texts if rule.column in _TEXTS else rows
+        candidates = texts if rule.column in _TEXT_COLUMNS else rows
         if not candidates.select(rule.violation.any()).item():
             continue
         for digest in to_strings(rows).filter(rule.violation)["digest"].unique():
-            yield digest, f"{_BAD}: {rule.column} is not {rule.requirement}"
+            yield digest, f"{_INVALID_MEDIANS}: {rule.column} is not {rule.requirement}"
     labels = to_strings(rows.select("digest", *LAUNCH_COLUMNS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
-        yield digest, f"{_BAD}: of no launch that passed"
-    if rows.select(_KEYS).hash_rows().is_duplicated().any():  # a quick check first
-        duplicates = rows.filter(rows.select(_KEYS).is_duplicated())
+        yield digest, f"{_INVALID_MEDIANS}: of no launch that passed"
+    if rows.select(_LAUNCH_KEY_COLUMNS).hash_rows().is_duplicated().any():  # a quick check first
+        duplicates = rows.filter(rows.select(_LAUNCH_KEY_COLUMNS).is_duplicated())
         for digest in to_strings(duplicates)["digest"].unique():
-            yield digest, f"{_BAD}: a series has two rows for one launch"
+            yield digest, f"{_INVALID_MEDIANS}: a series has two rows for one launch"

@@ -21,10 +21,10 @@ from roundtrip.model import (
     optional_field,
 )
 
-_Long = Annotated[Text, Field(max_length=2000)]
-_Short = Annotated[str, Field(max_length=2000)]
-_Other = Annotated[str, Field(max_length=255)]
-_Glob = Annotated[Text, Field(max_length=500)]
+_LongText = Annotated[Text, Field(max_length=2000)]
+_OptionalText = Annotated[str, Field(max_length=2000)]
+_OptionalHost = Annotated[str, Field(max_length=255)]
+_GlobText = Annotated[Text, Field(max_length=500)]
 
 
 class Night(Row):
@@ -40,13 +40,13 @@ class Night(Row):
     digest: Sha256 = column(
         "sha256 of the manifest of its bundle, or of the file that it was imported from"
     )
-    case_id: _Long = column("the case")
-    study: _Long = column("its study")
-    case: _Long = column("what was measured, as in the samples")
-    variant: _Long = column("the variant")
+    case_id: _LongText = column("the case")
+    study: _LongText = column("its study")
+    case: _LongText = column("what was measured, as in the samples")
+    variant: _LongText = column("the variant")
     size_bytes: Count = column("size of a message", "bytes")
-    phase: _Long = column("the part of the measurement")
-    metric: _Long = column("the quantity")
+    phase: _LongText = column("the part of the measurement")
+    metric: _LongText = column("the quantity")
     unit: Annotated[str, Field(max_length=200)] = column("its unit")
     nodes: NodeSet = column(
         "pseudonyms of the hosts; empty where bundles of other nights may call other hosts so"
@@ -63,7 +63,7 @@ class Night(Row):
     )
     high: NonNegative | None = optional_field("its upper end", "of the row")
     lower_is_better: bool = column("whether less of the metric is better")
-    left_out: _Short = column(
+    left_out: _OptionalText = column(
         "why detection leaves the night out, such as `disturbed`; empty if it does not"
     )
     foreign: bool = column("whether it was imported from another tool, so without samples")
@@ -73,22 +73,22 @@ class Note(Row):
     """A remark of a person on a night, from the annotations of the site."""
 
     night: UtcTime = column("start of the run")
-    text: _Long = column("what a person said, after the kind of it")
+    text: _LongText = column("what a person said, after the kind of it")
 
 
 class Acceptance(Row):
     """An annotation that accepts the level of some series as their baseline."""
 
     until: Annotated[Text, Field(max_length=40)] = column("last day or second of what is accepted")
-    series: _Glob = column("which series: a pattern (glob) of their names or cases")
-    text: _Long = column("the reason")
+    series: _GlobText = column("which series: a pattern (glob) of their names or cases")
+    text: _LongText = column("the reason")
 
 
 class LeftOut(Row):
     """An annotation that leaves series of the bundle's own night out of detection."""
 
-    series: _Glob = column("which series: a pattern (glob) of their cases")
-    text: _Long = column("what a person said, after the kind of it")
+    series: _GlobText = column("which series: a pattern (glob) of their cases")
+    text: _LongText = column("what a person said, after the kind of it")
 
 
 class Pair(Row):
@@ -100,20 +100,20 @@ class Pair(Row):
 
     night: UtcTime = column("start of the run")
     digest: Sha256 = column("that of its bundle")
-    launch: _Long = column("the launch")
+    launch: _LongText = column("the launch")
     round: Count = column(
         "its round of the night: launches of one round were near each other in time", "count"
     )
-    study: _Long = column("its study")
-    place: _Long = column("system and partition")
-    environ: _Long = column("environment")
+    study: _LongText = column("its study")
+    place: _LongText = column("system and partition")
+    environ: _LongText = column("environment")
     host: Host = column("pseudonym of one node")
-    other: _Other = column("that of the other; empty for a launch on one node")
+    other: _OptionalHost = column("that of the other; empty for a launch on one node")
     down: Host | None = newer_column(
         "of a launch that failed: the node that did, by Slurm's word, if one alone did"
     )
-    switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
-    other_switch: _Other = column("that of `other`")
+    switch: _OptionalHost = column("pseudonym of the switch of `host`; empty where it is not known")
+    other_switch: _OptionalHost = column("that of `other`")
     measure: Literal["latency", "tail", "bandwidth", "failure"] = column(
         "`latency` of short messages, their `tail` (mean over median), or `bandwidth` of long ones"
     )
@@ -121,7 +121,7 @@ class Pair(Row):
         "how much worse the launch was than the others of its night", "natural logarithm"
     )
     level: NonNegative = column("what these measured", "of the row")
-    unit: _Other = column("its unit")
+    unit: _OptionalHost = column("its unit")
 
 
 class Fact(Row):
@@ -129,9 +129,9 @@ class Fact(Row):
 
     night: UtcTime = column("start of the run")
     digest: Sha256 = column("that of its bundle")
-    subject: _Short = column("the environment that the fact is about; empty: the site")
-    name: _Long = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")
-    value: _Short = column("its value; of a long one the beginning and its sha256")
+    subject: _OptionalText = column("the environment that the fact is about; empty: the site")
+    name: _LongText = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")
+    value: _OptionalText = column("its value; of a long one the beginning and its sha256")
 
 
 NIGHTS, PAIRS, NOTES = table_columns(Night), table_columns(Pair), table_columns(Note)

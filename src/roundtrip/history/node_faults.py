@@ -17,7 +17,7 @@ import polars as pl
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import published
-from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
+from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, PAIRS_PLAN_FILE, TAIL
 from roundtrip.measure import bundle_tables, manifest, reader
 from roundtrip.measure.analysis import DisturbanceLimits
 from roundtrip.measure.bundle_rows import DisturbanceRow, LaunchRow, PlacementRow
@@ -28,8 +28,8 @@ from roundtrip.stats.settings import NodeSettings
 _NEWEST, _ALIKE = 6, 2.0
 FAILED, MISSING = "failed", "missing"
 #: Maximum difference between wall clocks of nodes under NTP.
-_UTC_LIMIT_S = 1.0
-_LOST = (FAILED, "partial")
+_MAX_UTC_OFFSET_S = 1.0
+_FAILED_STATUSES = (FAILED, "partial")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,9 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
 
 def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     rows = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts")).drop_nulls("hosts")
-    lost_rows = rows.filter(pl.col("status").is_in(_LOST)).select("hosts", "reason").rows()
+    lost_rows = (
+        rows.filter(pl.col("status").is_in(_FAILED_STATUSES)).select("hosts", "reason").rows()
+    )
     reasons: dict[str, Counter[str]] = {}
     for hosts, reason in lost_rows:
         for host in set(hosts):
@@ -169,7 +171,7 @@ def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def _planned_nodes(bundle: Path) -> list[str]:
-    file = bundle / PLAN
+    file = bundle / PAIRS_PLAN_FILE
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:
         parts = plan["partitions"].values()
@@ -179,7 +181,7 @@ def _planned_nodes(bundle: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class OddClock:
+class DeviatingClock:
     """A clock that exceeds the clocks of `partners` nodes by `excess`, the median difference.
 
     If `other` is set, only the pair is known to differ: either clock may be wrong.
@@ -191,9 +193,9 @@ class OddClock:
     other: str = ""
 
 
-def odd_clocks(
+def deviating_clocks(
     comparisons: Iterable[tuple[str, str, float, float]], limit: float
-) -> list[OddClock]:
+) -> list[DeviatingClock]:
     """Return the nodes whose clocks differ from others by more than `limit`, the worst first.
 
     A comparison has a reference, another node, the clock of the other minus that of the reference,
@@ -209,7 +211,7 @@ def odd_clocks(
     differences = {
         pair: excess for pair, (excess, error) in best.items() if abs(excess) - error > limit
     }
-    clocks: list[OddClock] = []
+    clocks: list[DeviatingClock] = []
     while differences:
         excesses: dict[str, list[float]] = defaultdict(list)
         for (one, other), excess in differences.items():
@@ -217,35 +219,38 @@ def odd_clocks(
             excesses[other].append(excess)
         if len({len(values) for values in excesses.values()}) == 1:
             pairs = sorted(differences.items())
-            clocks += [OddClock(other, excess, 1, one) for (one, other), excess in pairs]
+            clocks += [DeviatingClock(other, excess, 1, one) for (one, other), excess in pairs]
             break
         node = max(sorted(excesses), key=lambda name: len(excesses[name]))
-        clocks.append(OddClock(node, statistics.median(excesses[node]), len(excesses[node])))
+        clocks.append(DeviatingClock(node, statistics.median(excesses[node]), len(excesses[node])))
         differences = {pair: excess for pair, excess in differences.items() if node not in pair}
     return sorted(clocks, key=lambda clock: -abs(clock.excess))
 
 
-def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float) -> list[OddClock]:
+def wrong_clock_rates(
+    placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
+) -> list[DeviatingClock]:
     """Return the nodes whose clock runs faster or slower than others by a factor above 1 + `limit`.
 
     The frames are tables of a bundle; `excess` is the logarithm of the rate.
     """
-    readings = _against_root(placement, disturbance, "clock_rate", "clock_rate_error")
+    readings = _compare_with_root(placement, disturbance, "clock_rate", "clock_rate_error")
     positive = (reading for reading in readings if reading[2] > 0)
     rates = ((root, host, math.log(rate), error / rate) for root, host, rate, error in positive)
-    return odd_clocks(rates, math.log1p(limit))
+    return deviating_clocks(rates, math.log1p(limit))
 
 
-def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> list[OddClock]:
+def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> list[DeviatingClock]:
     """Return the nodes whose wall clock is ahead of others or behind them; `excess` in seconds."""
-    readings = _against_root(placement, disturbance, "utc_ahead_s")
-    return odd_clocks(((*reading, 0.0) for reading in readings), _UTC_LIMIT_S)
+    readings = _compare_with_root(placement, disturbance, "utc_ahead_s")
+    return deviating_clocks(((*reading, 0.0) for reading in readings), _MAX_UTC_OFFSET_S)
 
 
-def newest_facts(
+def newest_node_faults(
     site: Path, pairs: pl.DataFrame, limits: DisturbanceLimits
-) -> tuple[list[OddClock], dict[str, SlowProcessor], list[AbsentNode]]:
-    """`wrong_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a site.
+) -> tuple[list[DeviatingClock], dict[str, SlowProcessor], list[AbsentNode]]:
+    """`wrong_clock_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a
+    site.
 
     An unreadable night raises no UserError, since the ledger warns of it.
     """
@@ -261,14 +266,14 @@ def newest_facts(
             names = ["launch", "rank", *times]
             disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)
             return (
-                wrong_rates(placement, disturbance, limits.clock_rate),
+                wrong_clock_rates(placement, disturbance, limits.clock_rate),
                 throttled_nodes(placement, disturbance, limits.throttled_fraction),
                 absent_nodes(bundle, bundle_manifest, pairs),
             )
     return [], {}, []
 
 
-def _against_root(
+def _compare_with_root(
     placement: pl.DataFrame, disturbance: pl.DataFrame, *names: str
 ) -> list[tuple[Any, ...]]:
     """(Host of rank 0, host of the rank, *`names`) for each rank that has them in `disturbance`."""

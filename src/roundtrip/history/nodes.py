@@ -31,25 +31,25 @@ LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
 FAILURE = "failure"
 #: Parameters of a launch's check that mark a campaign over pairs: the round of the whole design,
 #: and the round of the night.
-ROUND, NIGHT_ROUND = "pair_round", "pair_night_round"
+ROUND_PARAMETER, NIGHT_ROUND_PARAMETER = "pair_round", "pair_night_round"
 #: The plan of the rounds, a file in bundles of such campaigns.
-PLAN = "env/pairs.json"
+PAIRS_PLAN_FILE = "env/pairs.json"
 #: With fewer messages a launch has no tail.
-_LEAST_MESSAGES = 30
-_GROUP = ["study", "place", "environ", "is_alone"]
+_MIN_TAIL_MESSAGES = 30
+_MEASURE_COLUMNS = ["study", "place", "environ", "is_alone"]
 #: Columns of a measure of launches.
-_ROW = ("launch", *_GROUP, "measure", "excess", "level", "unit")
+_PAIR_COLUMNS = ("launch", *_MEASURE_COLUMNS, "measure", "excess", "level", "unit")
 #: The key of a series without the phase: all measured values are of one.
-_SERIES = [name for name in SERIES_COLUMNS if name != "phase"]
-LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
+_SERIES_COLUMNS = [name for name in SERIES_COLUMNS if name != "phase"]
+LOWER_IS_BETTER_BY_METRIC = {name: metric.lower_is_better for name, metric in METRICS.items()}
 #: The `case_id` of the series of nodes, by place and environment.
-CASE_ID = "nodes@{}+{}"
+CASE_ID_FORMAT = "nodes@{}+{}"
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
 
 
-def paired_launches(parameters: pl.DataFrame) -> list[str]:
+def pair_launch_names(parameters: pl.DataFrame) -> list[str]:
     """The launches of a campaign over pairs; `parameters` has the columns launch and name."""
-    return parameters.filter(name=ROUND)["launch"].unique().to_list()
+    return parameters.filter(name=ROUND_PARAMETER)["launch"].unique().to_list()
 
 
 def measure_pairs(
@@ -59,7 +59,7 @@ def measure_pairs(
     bundle_manifest: Manifest,
 ) -> pl.DataFrame:
     """Columns `PAIRS`, by launch; `samples` and `frames` are tables of a bundle."""
-    all_launches = _launches(frames)
+    all_launches = _launches_on_nodes(frames)
     passed_launches = all_launches.filter(~pl.col("failed"))
     if all_launches.is_empty():
         return pl.DataFrame(schema=PAIRS)
@@ -70,26 +70,30 @@ def measure_pairs(
     medians = (
         samples.filter(is_passed, pl.col("phase") == "measure", pl.col("value") > 0)
         .filter((is_time & (small | large)) | (is_rate & large))
-        .group_by("launch", *_SERIES, "unit")
+        .group_by("launch", *_SERIES_COLUMNS, "unit")
         .agg(median=pl.col("value").median(), mean=pl.col("value").mean(), n=pl.len())
         .collect()
         .filter(pl.col("size_bytes").max().over("launch", "case") > 0)
         .join(passed_launches, on="launch")
     )
     lower_is_better = pl.col("metric").replace_strict(
-        LOWER_IS_BETTER, default=True, return_dtype=pl.Boolean
+        LOWER_IS_BETTER_BY_METRIC, default=True, return_dtype=pl.Boolean
     )
     cost = pl.when(lower_is_better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
-    usual = pl.col("median").median().over(*_GROUP, *_SERIES)
+    usual = pl.col("median").median().over(*_MEASURE_COLUMNS, *_SERIES_COLUMNS)
     excesses = medians.with_columns(
-        excess=cost - cost.median().over(*_GROUP, *_SERIES),
+        excess=cost - cost.median().over(*_MEASURE_COLUMNS, *_SERIES_COLUMNS),
         usual=usual,
         measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
     )
-    rows = [_centres(excesses), _tails(medians.filter(is_time & small)), _failures(all_launches)]
+    rows = [
+        _latencies_and_bandwidths(excesses),
+        _tail_measures(medians.filter(is_time & small)),
+        _failure_measures(all_launches),
+    ]
     return (
         pl.concat(rows)
-        .join(all_launches, on=["launch", *_GROUP])
+        .join(all_launches, on=["launch", *_MEASURE_COLUMNS])
         .with_columns(
             night=pl.lit(bundle_manifest.data["started"]), digest=pl.lit(bundle_manifest.digest)
         )
@@ -98,10 +102,10 @@ def measure_pairs(
     )
 
 
-def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def _launches_on_nodes(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
     parameters = frames["parameters"]
-    round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
+    round_rows = parameters.filter(pl.col("name").is_in([ROUND_PARAMETER, NIGHT_ROUND_PARAMETER]))
     placement = parameters.filter(pl.col("value").is_in(SOCKET_PLACEMENTS), name="placement")
     sockets = placement.select("launch", on=pl.format(", {}", "value"))
     rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
@@ -135,46 +139,52 @@ def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return rows.with_columns(pl.col("switch", "other_switch").fill_null(""))
 
 
-def _centres(excesses: pl.DataFrame) -> pl.DataFrame:
+def _latencies_and_bandwidths(excesses: pl.DataFrame) -> pl.DataFrame:
     """Latency and bandwidth of each launch; the level is from the smallest or the largest size."""
     is_time = pl.col("unit") == "s"
-    ends = excesses.group_by(*_GROUP, "measure").agg(
+    ends = excesses.group_by(*_MEASURE_COLUMNS, "measure").agg(
         end=pl.when(pl.col("measure").first() == LATENCY)
         .then(pl.col("size_bytes").min())
         .otherwise(pl.col("size_bytes").max())
     )
     rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
     level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
-    size_ends = excesses.join(ends, on=[*_GROUP, "measure"])
+    size_ends = excesses.join(ends, on=[*_MEASURE_COLUMNS, "measure"])
     end_rows = size_ends.filter(pl.col("size_bytes") == pl.col("end"))
-    levels = end_rows.group_by(*_GROUP, "measure").agg(level=level.median())
-    excess = excesses.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
+    levels = end_rows.group_by(*_MEASURE_COLUMNS, "measure").agg(level=level.median())
+    excess = excesses.group_by("launch", *_MEASURE_COLUMNS, "measure").agg(
+        pl.col("excess").median()
+    )
     unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
-    return excess.join(levels, on=[*_GROUP, "measure"]).with_columns(unit=unit).select(*_ROW)
-
-
-def _tails(small: pl.DataFrame) -> pl.DataFrame:
-    """Mean over median of each launch, over all its short messages."""
-    ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
-    tails = small.group_by("launch", *_GROUP).agg(tail=ratio.log(), n=pl.col("n").sum())
-    usual = pl.col("tail").median().over(*_GROUP)
     return (
-        tails.filter(pl.col("n") >= _LEAST_MESSAGES)
-        .with_columns(measure=pl.lit(TAIL), unit=pl.lit("1"))
-        .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
-        .select(*_ROW)
+        excess.join(levels, on=[*_MEASURE_COLUMNS, "measure"])
+        .with_columns(unit=unit)
+        .select(*_PAIR_COLUMNS)
     )
 
 
-def _failures(launches: pl.DataFrame) -> pl.DataFrame:
+def _tail_measures(small: pl.DataFrame) -> pl.DataFrame:
+    """Mean over median of each launch, over all its short messages."""
+    ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
+    tails = small.group_by("launch", *_MEASURE_COLUMNS).agg(tail=ratio.log(), n=pl.col("n").sum())
+    usual = pl.col("tail").median().over(*_MEASURE_COLUMNS)
+    return (
+        tails.filter(pl.col("n") >= _MIN_TAIL_MESSAGES)
+        .with_columns(measure=pl.lit(TAIL), unit=pl.lit("1"))
+        .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
+        .select(*_PAIR_COLUMNS)
+    )
+
+
+def _failure_measures(launches: pl.DataFrame) -> pl.DataFrame:
     """Whether each launch failed; the level is the share of failed launches."""
     failure = pl.col("failed").cast(pl.Float64)
     return launches.with_columns(
         measure=pl.lit(FAILURE),
         excess=failure,
-        level=failure.mean().over(*_GROUP),
+        level=failure.mean().over(*_MEASURE_COLUMNS),
         unit=pl.lit("1"),
-    ).select(*_ROW)
+    ).select(*_PAIR_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -276,7 +286,7 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
 
 def case_columns(name: MeasureName) -> tuple[str, str]:
     """The columns `case_id` and `case` of the series of a measure."""
-    return CASE_ID.format(name.place, name.environ), _INSIDE if name.is_alone else _BETWEEN
+    return CASE_ID_FORMAT.format(name.place, name.environ), _INSIDE if name.is_alone else _BETWEEN
 
 
 def _series_row(

@@ -29,9 +29,13 @@ from roundtrip.measure.signature import Signature
 
 CACHE_FILE = ".history.zip"
 _INDEX, _PROOF = "index.json", "proof"
-_CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.parquet": PAIRS}
+_SCHEMA_BY_CACHED_FILE = {
+    "nights.parquet": NIGHTS,
+    "provenance.parquet": PROVENANCE,
+    "pairs.parquet": PAIRS,
+}
 #: The order of rows of nights.
-ORDER = ["night", "digest", *SERIES, "nodes"]
+NIGHTS_SORT_COLUMNS = ["night", "digest", *SERIES, "nodes"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Revision:
         return store.bundle_folder(self.path)
 
 
-def measurement(facts: dict[str, Any] | None) -> str | None:
+def measurement_digest(facts: dict[str, Any] | None) -> str | None:
     """The digest of the measurement, by the facts of a revision; None if it is missing."""
     digest = facts and facts.get("measurement", facts.get("digest"))
     return digest if isinstance(digest, str) else None
@@ -70,9 +74,9 @@ def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
             if store.is_search_bundle(store.bundle_folder(path)):
                 continue
             try:
-                night_revisions.append(_read(path))
+                night_revisions.append(_read_revision(path))
             except UserError as error:
-                warnings.append(f"{path}: {without_folder(path, error)}")
+                warnings.append(f"{path}: {error_without_folder(path, error)}")
         superseded_names = {revision.supersedes for revision in night_revisions}
         latest_revisions += [
             each for each in night_revisions if each.path.name not in superseded_names
@@ -80,7 +84,7 @@ def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
     return latest_revisions, warnings
 
 
-def _read(path: Path) -> Revision:
+def _read_revision(path: Path) -> Revision:
     facts = store.read_facts(path)
     if path.is_symlink() or facts is None:
         raise UserError("not a published report")
@@ -95,10 +99,10 @@ def _read(path: Path) -> Revision:
         )
         if not revision_number or not earlier_number or earlier_number >= revision_number:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
-    return Revision(path, str(digest), supersedes, *_from_manifest(listing))
+    return Revision(path, str(digest), supersedes, *_parse_manifest(listing))
 
 
-def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
+def _parse_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     """`samples`, `started` and `before` of a revision; the reader of its bundle checks them."""
     try:
         data = files.parse_json(listing.decode())
@@ -112,12 +116,12 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     return manifest.run_digests(data), str(data.get("started")), link
 
 
-def without_folder(path: Path, error: UserError) -> str:
+def error_without_folder(path: Path, error: UserError) -> str:
     """The text of an error without the folder, which the message already names."""
     return str(error).replace(f"{path}/", "")
 
 
-def thresholds(site: str) -> analysis.AnalysisSettings:
+def site_thresholds(site: str) -> analysis.AnalysisSettings:
     """Thresholds of the site; the package's if its file is damaged, as the site's page says."""
     try:
         return analysis.load_for_site(site)
@@ -152,7 +156,7 @@ class Cache:
     def joined(self, other: Cache) -> Cache:
         """The nights of both, sorted."""
         return Cache(
-            pl.concat([self.nights, other.nights]).sort(ORDER),
+            pl.concat([self.nights, other.nights]).sort(NIGHTS_SORT_COLUMNS),
             pl.concat([self.provenance, other.provenance]).sort(PROVENANCE.keys()),
             {**self.stamps, **other.stamps},
             pl.concat([self.pairs, other.pairs]).sort(PAIRS.keys()),
@@ -161,16 +165,16 @@ class Cache:
 
 
 @functools.cache
-def _code() -> str:
+def _code_digest() -> str:
     """A digest of this package's code; a cache of other code is invalid."""
     code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
     return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
 
-def _format(site: str) -> str:
+def _cache_format(site: str) -> str:
     """A text that changes with this package's code, the site's thresholds, or its signers."""
-    site_bytes = repr(thresholds(site)).encode() + signature.signature_cache_key(site)
-    return f"{_code()} {hashlib.sha256(site_bytes).hexdigest()}"
+    site_bytes = repr(site_thresholds(site)).encode() + signature.signature_cache_key(site)
+    return f"{_code_digest()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
 def load_cache(site: Path) -> Cache:
@@ -186,16 +190,16 @@ def load_cache(site: Path) -> Cache:
             limit = reader.ReadingLimits.for_size(file.stat().st_size).memory_bytes
             if sum(member.file_size for member in archive.infolist()) > limit:
                 return Cache()
-            parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
+            parts = {name: archive.read(name) for name in (_INDEX, *_SCHEMA_BY_CACHED_FILE)}
             proof = archive.read(_PROOF).decode()
         right_proof = pseudonyms.site_hmac(site.name, *parts.values())
         if not proof or not hmac.compare_digest(proof, right_proof):
             return Cache()
         index = json.loads(parts[_INDEX])
-        if index["format"] != _format(site.name):
+        if index["format"] != _cache_format(site.name):
             return Cache()
-        tables = [pl.read_parquet(io.BytesIO(parts[name])) for name in _CACHED]
-        if [dict(table.schema) for table in tables] != [*_CACHED.values()]:
+        tables = [pl.read_parquet(io.BytesIO(parts[name])) for name in _SCHEMA_BY_CACHED_FILE]
+        if [dict(table.schema) for table in tables] != [*_SCHEMA_BY_CACHED_FILE.values()]:
             return Cache()
         nights, facts, pairs = tables
         signatures = {digest: Signature(*entry) for digest, entry in index["signed"].items()}
@@ -207,7 +211,7 @@ def load_cache(site: Path) -> Cache:
 def save_cache(site: Path, cache: Cache) -> None:
     """Replace the cache in a folder atomically; do nothing if the folder cannot be written."""
     signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signatures.items()}
-    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
+    index = {"format": _cache_format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
     parts = [json.dumps(index).encode()]
     for frame in (cache.nights, cache.provenance, cache.pairs):
         buffer = io.BytesIO()
@@ -215,7 +219,7 @@ def save_cache(site: Path, cache: Cache) -> None:
         parts.append(buffer.getvalue())
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as archive:
-        for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
+        for member, part in zip((_INDEX, *_SCHEMA_BY_CACHED_FILE), parts, strict=True):
             archive.writestr(member, part)
         archive.writestr(_PROOF, pseudonyms.site_hmac(site.name, *parts))
     with contextlib.suppress(OSError):

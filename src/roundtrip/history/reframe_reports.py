@@ -44,11 +44,11 @@ _ValueRow = tuple[Any, ...]
 def parse_report(content: bytes) -> ParsedFile:
     """Return the values of a report; reject an invalid report as a whole, without a UserError."""
     result = ParsedFile()
-    result.rows = pl.DataFrame(_session(content, result), schema=LOGGED_VALUES, orient="row")
+    result.rows = pl.DataFrame(_parse_session(content, result), schema=LOGGED_VALUES, orient="row")
     return result
 
 
-def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_ValueRow]:
+def _parse_session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_ValueRow]:
     """Return the rows of a session's report; [] if it is rejected.  Reasons begin with `prefix`."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
@@ -75,7 +75,7 @@ def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_ValueR
     start, end = _session_time(info, "time_start"), _session_time(info, "time_end")
     if start is None:
         raise UserError("no report of ReFrame: it does not say when the session began")
-    facts = {"ReFrame": _text(info.get("version"))}
+    facts = {"ReFrame": _valid_text(info.get("version"))}
     for key, value in info.items():
         if key not in _SESSION_KEYS and isinstance(value, str | int | float):
             facts[printable(key)[:100]] = printable(str(value))[:200]
@@ -98,10 +98,10 @@ def _test_rows(
 ) -> Iterator[_ValueRow]:
     if not isinstance(test, dict):
         raise UserError("no test case")
-    system, _, partition = _text(test.get("system")).partition(":")
-    partition = _text(test.get("partition")) or partition
-    environ = _text(test.get("environ")) or _text(test.get("environment"))
-    name = _text(test.get("display_name")) or _text(test.get("name"))
+    system, _, partition = _valid_text(test.get("system")).partition(":")
+    partition = _valid_text(test.get("partition")) or partition
+    environ = _valid_text(test.get("environ")) or _valid_text(test.get("environment"))
+    name = _valid_text(test.get("display_name")) or _valid_text(test.get("name"))
     time = _utc_time(test.get("job_completion_time_unix"))
     hosts = _join_texts(test.get("job_nodelist", test.get("nodelist")))
     place, modules = (name, system, partition, environ), _join_texts(test.get("modules"))
@@ -127,16 +127,16 @@ def _test_variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             if not isinstance(entry, list) or len(entry) < 5:
                 raise UserError("a performance value is no list of value, limits and unit")
             value, _, lower, upper, unit, *_ = entry
-            yield _text(key.rpartition(":")[2]), value, _text(unit), lower, upper
+            yield _valid_text(key.rpartition(":")[2]), value, _valid_text(unit), lower, upper
     entries = test.get("perfvars")
     for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict) or not _text(entry.get("name")):
+        if not isinstance(entry, dict) or not _valid_text(entry.get("name")):
             raise UserError("a performance value has no name")
         value, *limits = (entry.get(key) for key in ("value", "thres_lower", "thres_upper"))
-        yield _text(entry["name"]), value, _text(entry.get("unit")), *limits
+        yield _valid_text(entry["name"]), value, _valid_text(entry.get("unit")), *limits
 
 
-def _text(value: Any) -> str:
+def _valid_text(value: Any) -> str:
     """A text that fits into a table; "" for anything else."""
     text = value if isinstance(value, str) and len(value) <= MAX_LENGTHS["name"] else ""
     return printable(text.strip())
@@ -144,8 +144,10 @@ def _text(value: Any) -> str:
 
 def _join_texts(value: Any) -> str:
     if isinstance(value, list):
-        return ",".join(text for item in value if (text := _text(item)))[: MAX_LENGTHS["hosts"]]
-    return _text(value)
+        return ",".join(text for item in value if (text := _valid_text(item)))[
+            : MAX_LENGTHS["hosts"]
+        ]
+    return _valid_text(value)
 
 
 def _finite_number(value: Any) -> float | None:
@@ -158,7 +160,7 @@ def _session_time(info: dict[str, Any], key: str) -> datetime.datetime | None:
     """A time of the session; reports of data version 3 have it as text only."""
     if instant := _utc_time(info.get(f"{key}_unix")):
         return instant
-    instant = parse_time(_text(info.get(key)), datetime.UTC)
+    instant = parse_time(_valid_text(info.get(key)), datetime.UTC)
     return instant if instant and MIN_TIME < instant < MAX_TIME else None
 
 
@@ -170,7 +172,7 @@ def _utc_time(seconds: Any) -> datetime.datetime | None:
     return date if MIN_TIME < date < MAX_TIME else None
 
 
-SQLITE = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"
 #: Timeout of a locked database, and of a query, seconds.
 _DATABASE_TIMEOUT_S = 60
 #: Size limit of a report in a cell, bytes, because a generated column may compute any size.
@@ -207,7 +209,7 @@ def parse_database(content: bytes) -> ParsedFile:
             for number, (uuid, blob) in enumerate(connection.execute(_SESSIONS_QUERY)):
                 label = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
                 text = blob if isinstance(blob, bytes) else str(blob)
-                rows += _session(text, result, f"{label}: ")
+                rows += _parse_session(text, result, f"{label}: ")
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         result.reject(0, f"broken database: {printable(str(error))[:200]}")
     result.rows = pl.DataFrame(rows, schema=LOGGED_VALUES, orient="row")

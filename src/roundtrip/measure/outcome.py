@@ -17,10 +17,10 @@ from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import Matrix
 from roundtrip.measure.tree import RunTree
 from roundtrip.stats.planning import (
-    Reach,
-    fewest_launches,
+    Decidability,
+    decidability,
     joint_claims_needed,
-    reach,
+    min_launches,
     recommended_launches,
 )
 from roundtrip.stats.settings import Levels
@@ -43,20 +43,20 @@ class ClaimOutlook:
         return sum(claim.count for claim in self.claims)
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> Decidability:
         """Whether the declared launches are enough for verdicts on the primary claims."""
-        return reach(self.campaign.launches, self.claim_count, self.levels)
+        return decidability(self.campaign.launches, self.claim_count, self.levels)
 
     @property
     def _needed_launches_text(self) -> str:
-        minimum = fewest_launches(self.claim_count, self.levels)
+        minimum = min_launches(self.claim_count, self.levels)
         recommendation = recommended_launches(self.claim_count, self.levels)
         suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
         return f"{minimum}{suffix} are enough"
 
     def require_enough_launches(self) -> None:
         """UserError if the declared launches are too few for a verdict on any primary claim."""
-        if self.claim_count and self.reach is Reach.UNDERPOWERED:
+        if self.claim_count and self.reach is Decidability.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
                 f"{self.claim_count} primary claims: {self._needed_launches_text}; to run it "
@@ -69,7 +69,7 @@ class ClaimOutlook:
     def warning(self) -> str | None:
         """Describe the effect of too few launches; None if each claim can get a verdict by
         itself."""
-        if not self.claim_count or self.reach is Reach.ALONE:
+        if not self.claim_count or self.reach is Decidability.ALONE:
             return None
         count = self.campaign.launches
         launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
@@ -101,7 +101,7 @@ class ClaimOutlook:
         yield (
             f"claims: {self.claim_count} primary, tested together; "
             f"{self.campaign.launches} launches declared, "
-            f"{fewest_launches(self.claim_count, self.levels)} needed for any one of them, "
+            f"{min_launches(self.claim_count, self.levels)} needed for any one of them, "
             f"{recommended_launches(self.claim_count, self.levels)} recommended"
         )
         if warning := self.warning():

@@ -32,7 +32,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData, judge_claims
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
 from roundtrip.report.sections.headline import Headline
-from roundtrip.stats.planning import fewest_launches, joint_claims_needed
+from roundtrip.stats.planning import joint_claims_needed, min_launches
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import derivation
@@ -179,7 +179,7 @@ def _family_row(
         Cell(str(family).capitalize()),
         Cell(units.count(count)),
         Cell(units.count_range(launch_counts)),
-        Cell(units.count(fewest_launches(count, levels))),
+        Cell(units.count(min_launches(count, levels))),
         Cell(need),
         Cell(outcomes),
     )

@@ -157,7 +157,7 @@ def read_bundle(bundle: Path) -> BundleData:
     launch_medians = bundle_tables.launch_medians(rows, launches, level)
     if (bundle_medians := bundle_tables.read_stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
-    is_apart = ~pl.col("launch").is_in(nodes.paired_launches(tables.frames["parameters"]))
+    is_apart = ~pl.col("launch").is_in(nodes.pair_launch_names(tables.frames["parameters"]))
     environment: dict[str, Any] = {}
     for record in sorted((bundle / "env").glob("*.json")):
         try:
@@ -178,7 +178,7 @@ def read_bundle(bundle: Path) -> BundleData:
         campaign_text=files.read_text(bundle / "campaign.toml"),
         env_records=environment,
         launch_medians=launch_medians.filter(is_apart),
-        past_nights=ledger.read_attached(bundle, bundle_manifest),
+        past_nights=ledger.read_attached_history(bundle, bundle_manifest),
         node_pairs=nodes.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from roundtrip.history.node_faults import OddClock, SlowProcessor
+from roundtrip.history.node_faults import DeviatingClock, SlowProcessor
 from roundtrip.history.nodes import BANDWIDTH, LATENCY, TAIL, MeasureName
 from roundtrip.report import units
 from roundtrip.report.blocks import RichText, plain_text
@@ -165,19 +165,19 @@ def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
     return f"{counts}."
 
 
-def describe_clock_rate(clock: OddClock) -> str:
+def describe_clock_rate(clock: DeviatingClock) -> str:
     """``runs 1.3 times as fast as those of 2 other nodes: its times are wrong.``"""
     rate = f"{math.exp(clock.excess):.4g}"
     return f"runs {rate} times as fast as {_describe_other_clocks(clock)}: its times are wrong."
 
 
-def describe_wall_clock(clock: OddClock) -> str:
+def describe_wall_clock(clock: DeviatingClock) -> str:
     """``is 120 s ahead of those of 2 other nodes: its logs are misdated.``"""
     offset = f"{abs(clock.excess):.3g} s {'ahead of' if clock.excess > 0 else 'behind'}"
     return f"is {offset} {_describe_other_clocks(clock)}: its logs are misdated."
 
 
-def _describe_other_clocks(clock: OddClock) -> str:
+def _describe_other_clocks(clock: DeviatingClock) -> str:
     if clock.other:
         return f"that of {clock.other}; of two alone nobody knows which is right"
     pronoun = "those" if clock.partners > 1 else "that"

@@ -168,7 +168,7 @@ def copy_refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy_to_public` raises before it rebuilds; "" if none."""
     try:
         if store.is_import_folder(source):
-            imported_nights.require_whole(source)
+            imported_nights.require_intact_import(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
             reader.require_decodable_bundle(store.bundle_folder(source))
@@ -231,7 +231,7 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
 
 
 def _copy_import(source: Path, public: Path) -> CopyResult:
-    record = imported_nights.require_whole(source)
+    record = imported_nights.require_intact_import(source)
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
@@ -243,6 +243,6 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     with store.hold_folder(site):
         digests = {
             name: files.sha256(files.read_bytes(store.file_path(source, name)))
-            for name in imported_nights.FILES
+            for name in imported_nights.IMPORT_FILES
         }
         return CopyResult(*store.add_copy(source, store.imports_folder(site), digests))

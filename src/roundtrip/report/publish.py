@@ -106,7 +106,7 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
         if store.night_date(night) != date[1]:
             continue
         for path in store.revisions(night):  # even a partly damaged one says of which run it is
-            measurement = published.measurement(store.read_facts(path))
+            measurement = published.measurement_digest(store.read_facts(path))
             if (
                 bundle_manifest.measurement_digest == measurement
                 or read_unverified_manifest(path).get("started") == start
@@ -189,7 +189,9 @@ def publish(
                 site_ledger = ledger.read_ledger(reports, campaign, site_name, notes)
                 for warning in (*site_ledger.warnings, *site_ledger.remarks):
                     print_line(warning)
-                copy_manifest = ledger.attach(bundle_copy, bundle_manifest, site_ledger, notes)
+                copy_manifest = ledger.attach_history(
+                    bundle_copy, bundle_manifest, site_ledger, notes
+                )
                 if copy_manifest != bundle_manifest and not is_unsigned:
                     copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)
             write_revision(bundle_copy, draft, note)
@@ -210,7 +212,7 @@ def _existing_revision(
                 continue
             changed_paths = [store.FACTS_FILE]
         elif (
-            published.measurement(facts) == bundle_manifest.measurement_digest
+            published.measurement_digest(facts) == bundle_manifest.measurement_digest
             and correction_facts.items() <= facts.items()
         ):
             changed_paths = damaged_paths(path, facts)

@@ -43,7 +43,7 @@ from roundtrip.stats.summaries import lower_rank
 _MIN_LAUNCH_S = 1.0
 
 
-class Reach(Enum):
+class Decidability(Enum):
     """The claims of a family that can reach the level: each alone, several together, or none."""
 
     ALONE = "alone"
@@ -51,35 +51,41 @@ class Reach(Enum):
     UNDERPOWERED = "underpowered"
 
 
-def least_p(launches: int) -> float:
+def min_p(launches: int) -> float:
     """The smallest two-sided p that `launches` ratios can give in a signed-rank or a sign test."""
     return float(2.0 ** (1 - launches)) if launches > 0 else 1.0
 
 
-def reach(launches: int, claims: int, levels: Levels) -> Reach:
+def decidability(launches: int, claims: int, levels: Levels) -> Decidability:
     """The claims of a family of `claims` that can reach the level with `launches` launches."""
-    floor = least_p(launches)
+    floor = min_p(launches)
     if not lower_rank(launches, levels.confidence_level) or floor >= levels.false_discovery_level:
-        return Reach.UNDERPOWERED
-    return Reach.ALONE if claims * floor < levels.false_discovery_level else Reach.TOGETHER
+        return Decidability.UNDERPOWERED
+    return (
+        Decidability.ALONE
+        if claims * floor < levels.false_discovery_level
+        else Decidability.TOGETHER
+    )
 
 
-def fewest_launches(claims: int, levels: Levels) -> int:
+def min_launches(claims: int, levels: Levels) -> int:
     """The fewest launches with which a single claim among `claims` can reach the level."""
-    return next(n for n in count(1) if reach(n, max(1, claims), levels) is Reach.ALONE)
+    return next(
+        n for n in count(1) if decidability(n, max(1, claims), levels) is Decidability.ALONE
+    )
 
 
 def recommended_launches(claims: int, levels: Levels) -> int:
-    """At least `fewest_launches`, and enough that a single launch cannot spoil the interval."""
+    """At least `min_launches`, and enough that a single launch cannot spoil the interval."""
     inner = next(n for n in count(1) if lower_rank(n, levels.confidence_level) > 1)
-    return max(inner, fewest_launches(claims, levels))
+    return max(inner, min_launches(claims, levels))
 
 
 def joint_claims_needed(launches: int, claims: int, levels: Levels) -> int | None:
     """How many of `claims` need the smallest p for a verdict; None if no number is enough."""
-    if reach(launches, claims, levels) is Reach.UNDERPOWERED:
+    if decidability(launches, claims, levels) is Decidability.UNDERPOWERED:
         return None
-    floor = least_p(launches)
+    floor = min_p(launches)
     return next(k for k in count(1) if floor * claims / k < levels.false_discovery_level)
 
 
@@ -90,7 +96,7 @@ _MEDIAN_VARIANCE_RATIO = math.pi / 2
 
 
 @dataclass(frozen=True)
-class Components:
+class VarianceComponents:
     """Variances of the logarithm of a launch's median.
 
     `in_launch` is the variance from the samples of one launch that measures for `seconds`;
@@ -117,7 +123,9 @@ class LaunchPlan:
     half_width: float
 
 
-def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
+def variance_components(
+    samples: Sequence[Sequence[float]], seconds: float
+) -> VarianceComponents | None:
     """Return variance components from the samples of each launch; None if there are too few.
 
     `samples`: positive times of each launch, in time order.  Each launch measured for `seconds`.
@@ -128,7 +136,7 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
         return None
     in_launch = float(np.mean([_variance_of_median(launch_logs) for launch_logs in logs]))
     median_variance = float(np.var([np.median(launch_logs) for launch_logs in logs], ddof=1))
-    return Components(in_launch, max(0.0, median_variance - in_launch), seconds, len(logs))
+    return VarianceComponents(in_launch, max(0.0, median_variance - in_launch), seconds, len(logs))
 
 
 def normality_p(values: Sequence[float]) -> float | None:
@@ -141,7 +149,7 @@ def normality_p(values: Sequence[float]) -> float | None:
     return float(scipy.stats.shapiro(values).pvalue)
 
 
-def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
+def half_width(parts: VarianceComponents, launches: int, seconds: float, level: float) -> float:
     """Expected relative half-width of the interval of the median over launches; inf for one launch.
 
     A normal approximation for the comparison of plans, not the reported interval.
@@ -153,12 +161,12 @@ def half_width(parts: Components, launches: int, seconds: float, level: float) -
 
 
 def allocate(
-    parts: Components, total: float, overhead: float, level: float, fewest_launches: int
+    parts: VarianceComponents, total: float, overhead: float, level: float, fewest_launches: int
 ) -> LaunchPlan:
     """Return the plan that gives the narrowest interval in `total` seconds.
 
     Each launch has an `overhead` [s], in which it does not measure, and measures for at least
-    `_MIN_LAUNCH_S`.  The plan has at least `fewest_launches`.
+    `_MIN_LAUNCH_S`.  The plan has at least `min_launches`.
     """
     fewest, plans = fewest_launches, []
     for n in range(fewest, max(fewest, int(total / (overhead + _MIN_LAUNCH_S))) + 1):

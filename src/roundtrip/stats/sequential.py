@@ -29,7 +29,7 @@ control with e-values, J. R. Statist. Soc. B 84, 2022; I. Waudby-Smith and A. Ra
 means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.
 
 ``python -m tools.bench sequential`` measures the error rate and the number of rounds.
-`rounds_to_come` draws future rounds from the past ones and judges them by the same rule.  It is a
+`forecast_rounds` draws future rounds from the past ones and judges them by the same rule.  It is a
 forecast, not a claim.
 """
 
@@ -42,24 +42,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.summaries import MAD, Interval
+from roundtrip.stats.summaries import SD_PER_MAD, Interval
 from roundtrip.stats.verdicts import ClaimVerdict, KeyT, judge_families
 
 Floats = NDArray[np.float64]
 
 #: Distances of the true value in spreads; the wealth is divided equally among them.
-_OFFSETS = (0.3, 0.6, 1.2, 2.5, 5.0)
-_BETS = np.array([*_OFFSETS, *(-offset for offset in _OFFSETS)])
+_ALTERNATIVES_SPREADS = (0.3, 0.6, 1.2, 2.5, 5.0)
+_BETS = np.array([*_ALTERNATIVES_SPREADS, *(-offset for offset in _ALTERNATIVES_SPREADS)])
 #: Spread of log ratios that is assumed before there are data, and its weight in rounds.
-_SPREAD, _ROUNDS = 0.05, 2
-_LEAST_SPREAD = 1e-5
+_PRIOR_SPREAD, _PRIOR_WEIGHT_ROUNDS = 0.05, 2
+_MIN_SPREAD = 1e-5
 #: Ratio of the standard deviation of a logistic distribution to its scale.
-_LOGISTIC = math.pi / math.sqrt(3)
+_LOGISTIC_SD_PER_SCALE = math.pi / math.sqrt(3)
 #: An interval whose end is farther than this from the median, in natural logarithms, is dropped.
-_LARGEST_FACTOR = 5.0
+_MAX_LOG_HALF_WIDTH = 5.0
 #: Number of futures of a forecast, their length in rounds, and the fewest past rounds.
-_FUTURES, FORECAST_ROUNDS, _FEWEST = 25, 200, 4
-_SEED = 1
+_FUTURES, MAX_FORECAST_ROUNDS, _MIN_PAST_ROUNDS = 25, 200, 4
+_FORECAST_SEED = 1
 
 
 def log_wealth(logs: Floats, values: Floats) -> Floats:
@@ -68,24 +68,26 @@ def log_wealth(logs: Floats, values: Floats) -> Floats:
     `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `values`: the
     tested m.
     """
-    scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
+    scale = (_spreads(logs) / _LOGISTIC_SD_PER_SCALE)[..., None, :]
     offsets = (logs[..., None, :] - values[:, None]) / scale
     total = np.empty((len(_BETS), *offsets.shape))
-    for number, bet in enumerate(_BETS * _LOGISTIC):
+    for number, bet in enumerate(_BETS * _LOGISTIC_SD_PER_SCALE):
         log_odds = 2 * (_log_cosh((offsets + bet) / 2) - _log_cosh((offsets - bet) / 2))
         total[number] = np.cumsum(math.log(2) - np.logaddexp(0, -log_odds), axis=-1)
     return np.asarray(np.logaddexp.reduce(total, axis=0) - math.log(len(_BETS)))
 
 
 def _spreads(logs: Floats) -> Floats:
-    """The spread of the rounds before each round; after few rounds it is near `_SPREAD`."""
-    spreads = np.full(logs.shape, _SPREAD)
+    """The spread of the rounds before each round; after few rounds it is near `_PRIOR_SPREAD`."""
+    spreads = np.full(logs.shape, _PRIOR_SPREAD)
     for number in range(2, logs.shape[-1]):
         past = logs[..., :number]
         middle = np.median(past, axis=-1, keepdims=True)
-        spread = np.maximum(MAD * np.median(np.abs(past - middle), axis=-1), _LEAST_SPREAD)
-        weight = number / (number + _ROUNDS)
-        spreads[..., number] = np.exp(weight * np.log(spread) + (1 - weight) * math.log(_SPREAD))
+        spread = np.maximum(SD_PER_MAD * np.median(np.abs(past - middle), axis=-1), _MIN_SPREAD)
+        weight = number / (number + _PRIOR_WEIGHT_ROUNDS)
+        spreads[..., number] = np.exp(
+            weight * np.log(spread) + (1 - weight) * math.log(_PRIOR_SPREAD)
+        )
     return spreads
 
 
@@ -105,15 +107,15 @@ def interval(ratios: Sequence[float], level: float) -> Interval:
     logs = np.log(np.asarray(ratios, dtype=float))
     middle = float(np.median(logs))
     limit = -math.log(1 - level)
-    low, high = (_end(logs, middle, side, limit) for side in (-1, 1))
+    low, high = (_interval_end(logs, middle, side, limit) for side in (-1, 1))
     if low is None or high is None:
         return Interval(math.exp(middle), None, None, len(ratios), level)
     return Interval(math.exp(middle), math.exp(low), math.exp(high), len(ratios), level)
 
 
-def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
+def _interval_end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
     """The value on one `side` of the median at which the log wealth reaches `limit`, or None."""
-    steps = np.concatenate([[0.0], np.geomspace(1e-5, _LARGEST_FACTOR, 100)])
+    steps = np.concatenate([[0.0], np.geomspace(1e-5, _MAX_LOG_HALF_WIDTH, 100)])
     for _ in range(3):
         wealth = log_wealth(logs, middle + side * steps)[:, -1]
         indices = np.flatnonzero(wealth < limit)
@@ -134,28 +136,28 @@ def judge(
 
     `claims` has the positive ratios of each claim, in the order of rounds.
     """
-    return judge_families(claims, levels, family, study, interval, _p)
+    return judge_families(claims, levels, family, study, interval, _p_value)
 
 
-def _p(ratios: Sequence[float]) -> float:
+def _p_value(ratios: Sequence[float]) -> float:
     """A p-value for "the ratio is 1", valid at any stopping time."""
     logs = np.log(np.asarray(ratios, dtype=float))
     return float(np.exp(-max(0.0, log_wealth(logs, np.zeros(1))[0, -1])))
 
 
-def rounds_to_come(
+def forecast_rounds(
     ratios: Sequence[float], levels: Levels, claims: int = 1, decided_claims: int = 0
 ) -> int | None:
     """Forecast the number of rounds until the claim is faster, slower or on par, at least 1.
 
-    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `FORECAST_ROUNDS`; None after too
-    few rounds.  `ratios`: positive, one per past round.  `claims` is the size of the family;
+    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `MAX_FORECAST_ROUNDS`; None after
+    too few rounds.  `ratios`: positive, one per past round.  `claims` is the size of the family;
     `decided_claims` of them are faster or slower already, which lowers the bar for the next.
     """
-    if len(ratios) < _FEWEST:
+    if len(ratios) < _MIN_PAST_ROUNDS:
         return None
     past = np.log(np.asarray(ratios, dtype=float))
-    futures = np.random.default_rng(_SEED).choice(past, (_FUTURES, FORECAST_ROUNDS))
+    futures = np.random.default_rng(_FORECAST_SEED).choice(past, (_FUTURES, MAX_FORECAST_ROUNDS))
     logs = np.concatenate([np.broadcast_to(past, (_FUTURES, past.size)), futures], axis=1)
     margin = math.log1p(levels.equivalence_margin)
     wealth = log_wealth(logs, np.array([0.0, -margin, margin]))[..., past.size :]
@@ -164,5 +166,5 @@ def rounds_to_come(
     size = np.abs(np.median(logs, axis=1))[:, None]
     is_different = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
     is_decided = is_different | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
-    first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, FORECAST_ROUNDS + 1)
+    first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, MAX_FORECAST_ROUNDS + 1)
     return int(np.median(first))

@@ -65,12 +65,12 @@ MAXIMUM = Statistic("largest", frozenset(ValueKind), pl.Expr.max)
 PERCENTILES = Statistic("percentiles", frozenset(ValueKind))
 SUM = Statistic("sum", frozenset({ValueKind.COST, ValueKind.COUNT}), pl.Expr.sum)
 MEAN = Statistic("arithmetic mean", frozenset({ValueKind.COST, ValueKind.COUNT}), pl.Expr.mean)
-TOTAL = Statistic("total work over total time", frozenset({ValueKind.RATE}))
+RATIO_OF_TOTALS = Statistic("total work over total time", frozenset({ValueKind.RATE}))
 GEOMETRIC_MEAN = Statistic(
     "geometric mean", frozenset({ValueKind.RATIO}), lambda column: column.log().mean().exp()
 )
 MEDIAN_SLOPE = Statistic("median of pairwise slopes", frozenset({ValueKind.COST}))
-DEVIATION = Statistic(
+STANDARD_DEVIATION = Statistic(
     "standard deviation", frozenset({ValueKind.COST}), pl.Expr.std, is_normal=True
 )
 
@@ -98,16 +98,16 @@ class Summary:
 
 
 #: Ratio of a normal distribution's standard deviation to its median absolute deviation.
-MAD = 1.4826
+SD_PER_MAD = 1.4826
 
 
 def robust_sd(values: np.ndarray) -> float:
     """Standard deviation of `values`, at least one, from their median absolute deviation."""
-    return MAD * float(np.median(np.abs(values - np.median(values))))
+    return SD_PER_MAD * float(np.median(np.abs(values - np.median(values))))
 
 
 #: The statistic over launches of every number that has an interval.
-OVER_LAUNCHES = MEDIAN
+LAUNCH_STATISTIC = MEDIAN
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def lower_rank(n: int, level: float) -> int:
 
 
 @cache
-def fewest_for_interval(level: float) -> int:
+def min_launches_for_interval(level: float) -> int:
     """The fewest launches whose median has an interval at `level`: 6 at 95 %."""
     return next(n for n in count(1) if lower_rank(n, level))
 
@@ -182,14 +182,14 @@ def median_intervals(
 ) -> pl.DataFrame:
     """`median_interval` of each group: columns `by`, median, low, high (null without one) and n."""
     groups = frame.group_by(by).agg(
-        median=OVER_LAUNCHES.aggregate(pl.col(value)),
+        median=LAUNCH_STATISTIC.aggregate(pl.col(value)),
         n=pl.len().cast(pl.Int64),
         ordered=pl.col(value).sort(),
     )
-    return with_ends(groups, level).select(*by, "median", "low", "high", "n").sort(by)
+    return with_interval_columns(groups, level).select(*by, "median", "low", "high", "n").sort(by)
 
 
-def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
+def with_interval_columns(groups: pl.DataFrame, level: float) -> pl.DataFrame:
     """`groups` with two more columns, low and high: the rank interval, null without one.
 
     `groups` has the columns n, the number of values, and ordered, their sorted list.

@@ -40,7 +40,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from roundtrip.stats.planning import fewest_launches, least_p
+from roundtrip.stats.planning import min_launches, min_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval, median_interval
 
@@ -92,13 +92,13 @@ def pair_by_round(
     """
     first, second = (
         # The first launch of a round counts.
-        {launch.round: launch for launch in sorted(launches, key=_start, reverse=True)}
+        {launch.round: launch for launch in sorted(launches, key=_launch_order, reverse=True)}
         for launches in (first_launches, second_launches)
     )
     rounds = len(first.keys() | second.keys())
     numbers = sorted(first.keys() & second.keys())
     if not numbers:
-        ranges = f"one in {_range(first)}, the other in {_range(second)}"
+        ranges = f"one in {_describe_rounds(first)}, the other in {_describe_rounds(second)}"
         reason = f"no round launched both ({ranges}): what was not interleaved cannot be compared"
         return Pairing((), rounds, refusal=reason)
     spans = [sorted((first[number].started, second[number].started)) for number in numbers]
@@ -117,11 +117,11 @@ def pair_by_round(
     )
 
 
-def _start(launch: RoundLaunch) -> tuple[str, str]:
+def _launch_order(launch: RoundLaunch) -> tuple[str, str]:
     return launch.started, launch.launch
 
 
-def _range(rounds: Iterable[int]) -> str:
+def _describe_rounds(rounds: Iterable[int]) -> str:
     numbers = sorted(rounds)
     if len(numbers) < 2:
         return f"round {numbers[0]}" if numbers else "no round"
@@ -225,7 +225,7 @@ class ClaimVerdict:
         return f"{self.verdict}: {launches} {lack}; {self.launches_needed} would"
 
 
-def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
+def decide_claim(interval: Interval, q: float, levels: Levels) -> Verdict:
     """The verdict on one ratio, from its interval and its q."""
     if interval.excludes(1.0) and q < levels.false_discovery_level:
         if interval.median >= 1 + levels.minimum_effect:
@@ -281,7 +281,7 @@ def judge_families(
                 intervals[key],
                 p,
                 q,
-                decide(intervals[key], q, own_levels),
+                decide_claim(intervals[key], q, own_levels),
                 len(keys),
                 minimum_effect=levels.minimum_effect,
             )
@@ -293,16 +293,16 @@ def _with_advice(claim: ClaimVerdict, levels: Levels) -> ClaimVerdict:
     interval = claim.interval
     if claim.verdict is not Verdict.CANNOT_TELL:
         return claim
-    is_least_p = claim.p <= least_p(interval.n) * (1 + 1e-9)
-    is_clear = decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL
+    is_least_p = claim.p <= min_p(interval.n) * (1 + 1e-9)
+    is_clear = decide_claim(interval, 0.0, levels) is not Verdict.CANNOT_TELL
     if not interval.exists or (is_least_p and is_clear):
-        return replace(claim, launches_needed=fewest_launches(claim.claims, levels))
+        return replace(claim, launches_needed=min_launches(claim.claims, levels))
     # With a clear interval, q depends on the other claims too.
     return claim if is_clear else replace(claim, extra_launches=_extra_launches(interval, levels))
 
 
 #: No advice is given if the total number of launches would exceed this multiple of those made.
-_MOST_TIMES = 10
+_MAX_LAUNCHES_FACTOR = 10
 
 
 def _extra_launches(interval: Interval, levels: Levels) -> int | None:
@@ -313,6 +313,6 @@ def _extra_launches(interval: Interval, levels: Levels) -> int | None:
     margin = math.log1p(levels.equivalence_margin) - abs(median)
     effect = abs(median) if abs(median) >= math.log1p(levels.minimum_effect) else 0.0
     room, width = max(margin, effect), max(high - median, median - low)
-    if room * math.sqrt(_MOST_TIMES) < width:
+    if room * math.sqrt(_MAX_LAUNCHES_FACTOR) < width:
         return None
     return max(1, math.ceil(interval.n * ((width / room) ** 2 - 1)))

@@ -21,7 +21,7 @@ from roundtrip import files, studies
 from roundtrip.errors import UserError
 from roundtrip.report import units
 from roundtrip.report.units import Unit
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Statistic, Summary, ValueKind
+from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, Statistic, Summary, ValueKind
 from roundtrip.studies.study import MPI, Study
 
 
@@ -318,10 +318,10 @@ def audit_facts(study: Study) -> AuditFacts:
         kind = ValueKind.COST if METRICS[metric].lower_is_better else ValueKind.RATE
         quantity = describe_metric(metric).lower()
         launch_summary = replace(LAUNCH_SUMMARY, kind=kind)
-        summaries += [launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)]
+        summaries += [launch_summary, Summary(quantity, kind, "launches", LAUNCH_STATISTIC)]
         if study.contrasts_of(metric):
             name = f"{quantity} of two arms"
-            ratios.append(AuditedRatio(name, launch_summary, PairingScope.LAUNCH, OVER_LAUNCHES))
+            ratios.append(AuditedRatio(name, launch_summary, PairingScope.LAUNCH, LAUNCH_STATISTIC))
     return AuditFacts(
         summaries=tuple(dict.fromkeys(summaries)),
         ratios=tuple(ratios),

@@ -21,7 +21,7 @@ from roundtrip.report.audit.subject import (
     rule_not_applicable,
     unknown_without_fact,
 )
-from roundtrip.stats.summaries import fewest_for_interval
+from roundtrip.stats.summaries import min_launches_for_interval
 
 #: With two cases in random order, this many rounds all have the same order once in 128.
 _MIN_ORDER_ROUNDS = 8
@@ -91,7 +91,7 @@ def audit_repetitions(subject: AuditSubject) -> RuleOutcome:
         return rule_not_applicable("no launch completed")
     if subject.is_simulated:
         return rule_not_applicable("simulated: every launch gives the same values")
-    minimum = fewest_for_interval(subject.analysis.statistics.confidence_level)
+    minimum = min_launches_for_interval(subject.analysis.statistics.confidence_level)
     count = min(subject.launches.group_by("case_id").len()["len"].to_list())
     detail = f"at least {units.plural(count, 'launch')} a case, of {minimum} needed"
     statuses = Counter(subject.points["status"])

@@ -41,7 +41,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
-from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_values
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide_claim, q_values
 from roundtrip.studies.derivation import AuditedRatio, PairingScope
 from roundtrip.studies.study import Claim
 
@@ -148,7 +148,8 @@ def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
     """Rule 7: each verdict follows from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
     mismatches = sum(
-        decide(verdict.interval, verdict.q, levels.for_study(claim.study)) is not verdict.verdict
+        decide_claim(verdict.interval, verdict.q, levels.for_study(claim.study))
+        is not verdict.verdict
         for claim, verdict in subject.verdicts.items()
     )
     if mismatches:

@@ -95,7 +95,7 @@ def headline_values(
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
     levels = _level_by_value_and_night(nights.sort("night", *SERIES), thresholds)
     marks = labels.history_labels_by_environ(page.provenance)
-    processor_rows = page.provenance.filter(subject="", name=facts.PROCESSOR)
+    processor_rows = page.provenance.filter(subject="", name=facts.PROCESSOR_FACT)
     processors = dict(processor_rows.select("night", "value").iter_rows())
     all_nights = sorted(set(page.nights["night"]))
 

@@ -165,7 +165,7 @@ def read_history(source: HistorySource) -> HistoryPage | None:
         site_ledger.provenance,
         detection.histories(nights, source.thresholds.history),
         source.thresholds.history,
-        remarks.notes(night_digests["night"].unique().to_list(), source.annotations),
+        remarks.notes_on_nights(night_digests["night"].unique().to_list(), source.annotations),
         {
             night: source.report_link_by_digest[digest]
             for night, digest in night_digests.iter_rows()
@@ -173,7 +173,7 @@ def read_history(source: HistorySource) -> HistoryPage | None:
         },
         [(StrongText(kind), _without_local_folders(text, site)) for kind, text in notices],
         _INDEX_LINK,
-        [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
+        [each for each in source.annotations if each.kind == remarks.ACCEPTED_KIND],
         cause_searches=searches,
     )
     newest_nights = (item.newest_night for item in site_history.series_histories.values())

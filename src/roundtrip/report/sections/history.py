@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 
 from roundtrip.history import night
-from roundtrip.history.annotations import accepted_levels, left_out_annotations, mark
+from roundtrip.history.annotations import accepted_levels, left_out_annotations, set_left_out
 from roundtrip.history.facts import bundle_facts
 from roundtrip.history.night_rows import PROVENANCE, SERIES
 from roundtrip.report import confirmation, nights, units
@@ -107,8 +107,8 @@ def judge_bundle_nights(data: BundleData) -> NightVerdicts:
     disturbance = data.completed_launches.select("launch", "disturbed")
     rows = data.launch_medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
-    tonight = mark(
-        pl.concat([night.summarize(rows, level), data.node_series_nights]),
+    tonight = set_left_out(
+        pl.concat([night.summarize_medians(rows, level), data.node_series_nights]),
         left_out_annotations(data.past_nights.left_out, start),
     )
     placement = data.placement.select("launch", "rank", "cpus")

@@ -300,7 +300,7 @@ def can_detect_sick_node(data: BundleData) -> bool:
 
 def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
     limits = data.analysis
-    odd_clocks = node_faults.wrong_rates(
+    odd_clocks = node_faults.wrong_clock_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
     )
     level = limits.statistics.confidence_level
@@ -322,7 +322,7 @@ def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
     environs = labels.labels_by_environ(data.launches)
     mark = words.environ_label_suffix(environs, environs)
     limit = data.analysis.disturbance.clock_rate
-    for clock in node_faults.wrong_rates(data.placement, data.disturbance, limit):
+    for clock in node_faults.wrong_clock_rates(data.placement, data.disturbance, limit):
         yield make_answer(
             f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad"
         )

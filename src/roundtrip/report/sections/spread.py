@@ -27,9 +27,21 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import FACTOR_FROM_SECONDS, ConfidenceLevel, Quantity, Unit
-from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
+from roundtrip.stats.planning import (
+    VarianceComponents,
+    allocate,
+    half_width,
+    normality_p,
+    variance_components,
+)
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.summaries import DEVIATION, MEDIAN, Summary, ValueKind, median_interval
+from roundtrip.stats.summaries import (
+    MEDIAN,
+    STANDARD_DEVIATION,
+    Summary,
+    ValueKind,
+    median_interval,
+)
 from roundtrip.studies.study import SpreadMetric
 
 #: Columns that, with launch and number, identify a figure; its samples thus share one metric.
@@ -42,7 +54,7 @@ LAUNCH_SUMMARY = Summary("a figure of a study", ValueKind.COST, "the samples of 
 _NORMALITY_COLUMN = "Normal, p"
 #: Summary behind the spread between launches and behind the plans.
 LOG_DEVIATION_SUMMARY = Summary(
-    "the logarithm of a figure", ValueKind.COST, "launches", DEVIATION, _NORMALITY_COLUMN
+    "the logarithm of a figure", ValueKind.COST, "launches", STANDARD_DEVIATION, _NORMALITY_COLUMN
 )
 _EXPLANATION: tuple[RichText, ...] = (
     (
@@ -149,7 +161,7 @@ def _noise_rows(
         samples, medians = group["samples"].to_list(), group["median"].to_list()
         logs = [math.log(median) for median in medians if median > 0]
         seconds = group["elapsed_s"].median()
-        parts = components(samples, seconds) if isinstance(seconds, float) else None
+        parts = variance_components(samples, seconds) if isinstance(seconds, float) else None
         between = math.sqrt(parts.between) if parts else None
         if parts is None:
             between = (
@@ -184,7 +196,7 @@ def _percentage_cell(fraction: float | None) -> Cell:
 
 
 def _plan_cells(
-    variances: Components | None, launches: int, overhead_s: float | None, levels: Levels
+    variances: VarianceComponents | None, launches: int, overhead_s: float | None, levels: Levels
 ) -> tuple[Cell, Cell]:
     if variances is None:
         return Cell(units.NO_VALUE), Cell(units.NO_VALUE)

@@ -41,7 +41,7 @@ from roundtrip.report.speeds import (
     ToolchainComparison,
 )
 from roundtrip.report.units import ConfidenceLevel, Quantity
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Summary, ValueKind, median_interval
+from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Claim
@@ -64,11 +64,11 @@ _LAUNCH_SUMMARY = Summary(
 AUDIT_FACTS = AuditFacts(
     summaries=(
         _LAUNCH_SUMMARY,
-        Summary("a value of one toolchain", ValueKind.COST, "launches", OVER_LAUNCHES),
+        Summary("a value of one toolchain", ValueKind.COST, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio(
-            "one toolchain over another", _LAUNCH_SUMMARY, PairingScope.ROUND, OVER_LAUNCHES
+            "one toolchain over another", _LAUNCH_SUMMARY, PairingScope.ROUND, LAUNCH_STATISTIC
         ),
     ),
 )

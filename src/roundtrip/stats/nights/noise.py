@@ -21,7 +21,7 @@ import scipy
 
 from roundtrip.stats.nights.verdicts import ModeShares
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import MAD
+from roundtrip.stats.summaries import SD_PER_MAD
 
 #: Most nights of one fit; a longer series is cut into stretches that overlap.
 MAX_NIGHTS = 512
@@ -220,7 +220,7 @@ def find_modes(
         return None
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
-    spread = max(MAD * float(np.median(np.abs(logs - centres))), min_spread)
+    spread = max(SD_PER_MAD * float(np.median(np.abs(logs - centres))), min_spread)
     is_usual = prior != ModePrior()
     if gap < (_MIN_USUAL_MODE_GAP_SD if is_usual else _MIN_MODE_GAP_SD) * spread:
         return None

@@ -16,7 +16,7 @@ import scipy
 
 from roundtrip.stats.nights.noise import ModePrior, Modes, find_modes, site_prior, visit_offsets
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import MAD
+from roundtrip.stats.summaries import SD_PER_MAD
 
 #: Ratio of a normal distribution's standard deviation to that of the difference of two nights.
 _SD_PER_DIFFERENCE_SD = 2**-0.5
@@ -217,7 +217,7 @@ def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     if logs.size < _MIN_WEEKS * 7:
         return no_effects
     deviations = logs - running_median(logs)
-    bound = 4 * MAD * float(np.median(np.abs(deviations)))
+    bound = 4 * SD_PER_MAD * float(np.median(np.abs(deviations)))
     deviations = np.clip(deviations, -bound, bound)
     weekday = np.floor(day).astype(int) % 7
     all_groups = {number: deviations[weekday == number] for number in range(7)}
@@ -234,10 +234,14 @@ def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
 
 def _night_to_night_sd(logs: np.ndarray, deviations: np.ndarray, min_spread: float) -> float:
     """Robust standard deviation from night to night, at least what the resolution allows."""
-    sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median follows part of it
+    sd = (
+        SD_PER_MAD * float(np.median(np.abs(deviations))) / 0.95
+    )  # the running median follows part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
-    step_sd = _DIFFERENCE_SPREAD_FACTOR * _SD_PER_DIFFERENCE_SD * MAD * float(np.median(steps))
+    step_sd = (
+        _DIFFERENCE_SPREAD_FACTOR * _SD_PER_DIFFERENCE_SD * SD_PER_MAD * float(np.median(steps))
+    )
     return max(sd, step_sd, _ROUNDING_SD_PER_RESOLUTION * _clock_resolution(logs), min_spread)
 
 

@@ -28,9 +28,9 @@ from roundtrip.stats.settings import NodeSettings
 #: Jeffreys' prior of a rate.
 _JEFFREYS_PRIOR = 0.5
 #: Rates of healthy nodes scatter by 1/sqrt(3) of their mean, as if uniform from 0 to twice it.
-_MAX_OTHER_FAILURES = 3.0
+_MAX_OTHER_FAILURES_COUNTED = 3.0
 #: A node has recovered if so many passes since its last failure are less probable than this.
-_RECOVERY_PROBABILITY = 0.05
+_MAX_RECOVERY_P = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
     widths += [min(nights, max(settings.windows_nights))]
     candidates: list[FlakyNode] = []
     for width in widths:
-        window = _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
+        window = _FailureWindow(
+            outcomes, nights - width, nights - widths[-1], settings, len(widths)
+        )
         candidates += window.flaky_nodes()
     best: dict[frozenset[str], FlakyNode] = {}
     for node in sorted(candidates, key=lambda node: node.chance):
@@ -105,7 +107,7 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
 
 
 @dataclass(frozen=True)
-class _Window:
+class _FailureWindow:
     """Failures from night `first` on, against the rate of all other nodes from night `since` on.
 
     `windows`: how many windows are tested, for the correction.
@@ -174,7 +176,7 @@ class _Window:
             return None
         last = outcomes.night[window & on_node & outcomes.failed].max()
         streak = int((window & on_node & (outcomes.night > last)).sum())
-        if streak and (1 - failures / (launches - streak)) ** streak < _RECOVERY_PROBABILITY:
+        if streak and (1 - failures / (launches - streak)) ** streak < _MAX_RECOVERY_P:
             return None
         tests = len(outcomes.names) * self.windows
         other_passes = other_launches - other_failures
@@ -217,10 +219,10 @@ def _tail_probability(*counts: int | np.ndarray) -> np.ndarray:
     """The probability of so many failures among launches, or more, given those of other nodes.
 
     `counts`: failures, launches, failures of the others, passes of the others.  The rates of
-    healthy nodes differ, so at most `_MAX_OTHER_FAILURES` failures of the others count.
+    healthy nodes differ, so at most `_MAX_OTHER_FAILURES_COUNTED` failures of the others count.
     """
     failures, launches, other_failures, other_passes = map(np.atleast_1d, counts)
-    share = np.minimum(1.0, _MAX_OTHER_FAILURES / (other_failures + _JEFFREYS_PRIOR))
+    share = np.minimum(1.0, _MAX_OTHER_FAILURES_COUNTED / (other_failures + _JEFFREYS_PRIOR))
     rates = share * (other_failures + _JEFFREYS_PRIOR), share * (other_passes + _JEFFREYS_PRIOR)
     # Sum the upper tail: 1 minus the lower tail can be as small as its rounding error.
     tail = np.arange(launches.max() + 1)[:, None]

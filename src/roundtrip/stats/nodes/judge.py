@@ -25,7 +25,7 @@ from roundtrip.stats.nodes.launches import (
     NodeLaunches,
     Unit,
     UnitKind,
-    all_units,
+    launched_units,
 )
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
@@ -35,7 +35,7 @@ MAX_EXCLUDED_SHARE = 1 / 3
 #: Number of successive steps without significance after which exclusion ends.
 MAX_STEPS_WITHOUT_OUTLIER = 2
 #: A unit with a p below this looks sick.
-_SICK_LOOKING_P = 0.1
+_MAX_SUSPECT_P = 0.1
 #: All p below this count as equal.
 _MIN_P = 1e-12
 #: Most launches that are advised; a node that needs more has no effect of interest.
@@ -167,7 +167,7 @@ def judge_nodes(
                 unjudged_nodes[node.name] = node
     measured = {name for search in searches for name in search.launches.measured_names.values()}
     return NodeVerdicts(
-        _drop_consequences(outliers),
+        _drop_implied_outliers(outliers),
         tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes.keys() - judged_names)),
         sensitivities,
         tuple(sorted(measured)),
@@ -192,7 +192,7 @@ def _evidence_sort_key(evidence: Evidence) -> tuple[float, float]:
     return evidence.q, -evidence.unit_effect.effect
 
 
-def _drop_consequences(outliers: list[Outlier]) -> tuple[Outlier, ...]:
+def _drop_implied_outliers(outliers: list[Outlier]) -> tuple[Outlier, ...]:
     """Drop nodes of an outlying switch, and links of an outlying node or switch; worst first."""
     members: dict[UnitKind, set[str]] = {kind: set() for kind in UnitKind}
     for outlier in outliers:
@@ -284,7 +284,7 @@ class OutlierSearch:
     def _unit_launches(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough launches."""
         least = self.settings.launches_least
-        units = all_units(self.launches)
+        units = launched_units(self.launches)
         launches = {unit: unit.affected_launches(self.launches) for unit in units}
         return {unit: indices for unit, indices in launches.items() if indices.size >= least}
 
@@ -301,7 +301,7 @@ class OutlierSearch:
             if unit in excluded_units or nodes & set(unit.members):
                 continue
             effect = self._effect(unit, self._healthy_launches(excluded_units))
-            if effect and effect.p < _SICK_LOOKING_P:
+            if effect and effect.p < _MAX_SUSPECT_P:
                 effect = self._effect(unit, self._healthy_launches((*excluded_units, unit)))
             if effect:
                 effects.append(effect)

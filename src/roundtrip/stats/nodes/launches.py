@@ -30,14 +30,14 @@ from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 #: Index of the other node of a launch on one node.
 NO_SECOND_NODE = -1
 #: Number of steps from 0 to a limit.
-_STEPS_TO_LIMIT = 50
+_SCORE_STEPS_TO_CLIP = 50
 #: Largest effect that is considered, in steps.
-_MAX_EFFECT_STEPS = 3 * _STEPS_TO_LIMIT
+_MAX_EFFECT_STEPS = 3 * _SCORE_STEPS_TO_CLIP
 #: Probabilities are exact from this many standard deviations above the mean on, else normal.
-_MIN_EXACT_SD = 2.0
+_MIN_EXACT_TAIL_SD = 2.0
 _HUBER_LIMIT, _FIT_ITERATIONS = 1.5, 12
 #: Weight of the prior in launches.
-_PRIOR_LAUNCHES = 0.5
+_PRIOR_WEIGHT_LAUNCHES = 0.5
 #: A round with fewer launches has the level of its night instead of its own.
 _MIN_ROUND_LAUNCHES = 4
 
@@ -107,7 +107,7 @@ class Unit:
         return np.flatnonzero(is_member.sum(axis=1) == 1)
 
 
-def all_units(launches: NodeLaunches) -> list[Unit]:
+def launched_units(launches: NodeLaunches) -> list[Unit]:
     """Every node, switch of several nodes, and pair of nodes that have launches."""
     names = launches.measured_names
     suspects = [Unit(UnitKind.NODE, name, (node,)) for node, name in names.items()]
@@ -153,10 +153,12 @@ class _ClippedScores:
     """Scores with one limit, on the log scale."""
 
     def __init__(self, residuals: np.ndarray, limit: float) -> None:
-        self._step = limit / _STEPS_TO_LIMIT
-        self._steps = np.arange(-_STEPS_TO_LIMIT, _STEPS_TO_LIMIT + 1)
-        scores = np.r_[self._clip_residuals(residuals), -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT]
-        self._pmf = np.bincount(scores + _STEPS_TO_LIMIT, minlength=self._steps.size) / scores.size
+        self._step = limit / _SCORE_STEPS_TO_CLIP
+        self._steps = np.arange(-_SCORE_STEPS_TO_CLIP, _SCORE_STEPS_TO_CLIP + 1)
+        scores = np.r_[self._clip_residuals(residuals), -_SCORE_STEPS_TO_CLIP, _SCORE_STEPS_TO_CLIP]
+        self._pmf = (
+            np.bincount(scores + _SCORE_STEPS_TO_CLIP, minlength=self._steps.size) / scores.size
+        )
         self._mean = float(self._pmf @ self._steps)
         self._sd = float(np.sqrt(self._pmf @ (self._steps - self._mean) ** 2))
         self._tails = cache(self._tail_sums)
@@ -164,18 +166,18 @@ class _ClippedScores:
     def p(self, residuals: np.ndarray) -> float:
         total, count = int(self._clip_residuals(residuals).sum()), residuals.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
-        if z < _MIN_EXACT_SD:
+        if z < _MIN_EXACT_TAIL_SD:
             return float(scipy.special.ndtr(-z))
-        return float(self._tails(count)[total + count * _STEPS_TO_LIMIT])
+        return float(self._tails(count)[total + count * _SCORE_STEPS_TO_CLIP])
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
         """The same as in `Scores`; an effect shifts all scores equally, up to the limit."""
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None
-        target = (indices[0] - count * _STEPS_TO_LIMIT) / count
+        target = (indices[0] - count * _SCORE_STEPS_TO_CLIP) / count
         for shift in range(_MAX_EFFECT_STEPS):
-            scores = np.minimum(self._steps + shift, _STEPS_TO_LIMIT)
+            scores = np.minimum(self._steps + shift, _SCORE_STEPS_TO_CLIP)
             mean = float(self._pmf @ scores)
             sd = float(np.sqrt(self._pmf @ (scores - mean) ** 2))
             if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= target:
@@ -183,7 +185,7 @@ class _ClippedScores:
         return None
 
     def _clip_residuals(self, residuals: np.ndarray) -> np.ndarray:
-        steps = np.clip(residuals / self._step, -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT)
+        steps = np.clip(residuals / self._step, -_SCORE_STEPS_TO_CLIP, _SCORE_STEPS_TO_CLIP)
         return np.rint(steps).astype(np.int64)
 
     def _tail_sums(self, count: int) -> np.ndarray:
@@ -214,7 +216,7 @@ def fit_node_effects(
     node_design = np.zeros((count, nodes + 1))
     np.add.at(node_design, (np.arange(count)[:, None], launches.nodes), 1.0)
     design = np.hstack([base_design, node_design[:, :nodes]])
-    prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR_LAUNCHES)]
+    prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR_WEIGHT_LAUNCHES)]
     residuals = launches.cost - _block_medians(launches.cost, blocks, mask)
     for _ in range(_FIT_ITERATIONS):
         distance = np.maximum(np.abs(residuals), 1e-300)

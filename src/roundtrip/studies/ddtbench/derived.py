@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Summary, ValueKind
+from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, SUM, Summary, ValueKind
 from roundtrip.studies.ddtbench import DDT, MANUAL, MANUAL_TUNED, ORIGINAL_BUFFER_STATE
 from roundtrip.studies.derivation import (
     SERIES_COLUMNS,
@@ -218,13 +218,13 @@ AUDIT_FACTS = AuditFacts(
         ROUND_TRIP_SUMMARY,
         LAUNCH_SUMMARY,
         CREATION_SUMMARY,
-        Summary("round trip", ValueKind.COST, "launches", OVER_LAUNCHES),
+        Summary("round trip", ValueKind.COST, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio(
-            "round trips of two methods", LAUNCH_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES
+            "round trips of two methods", LAUNCH_SUMMARY, PairingScope.LAUNCH, LAUNCH_STATISTIC
         ),
-        AuditedRatio("overhead", LAUNCH_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES),
+        AuditedRatio("overhead", LAUNCH_SUMMARY, PairingScope.LAUNCH, LAUNCH_STATISTIC),
     ),
     latencies=(),
     no_latencies_reason="compares whole round trips of applications' messages, not latencies",

@@ -35,11 +35,11 @@ import numpy as np
 import polars as pl
 
 from roundtrip.stats.summaries import (
+    LAUNCH_STATISTIC,
     MEDIAN,
     MINIMUM,
-    OVER_LAUNCHES,
     PERCENTILES,
-    TOTAL,
+    RATIO_OF_TOTALS,
     Summary,
     ValueKind,
 )
@@ -295,13 +295,13 @@ AUDIT_FACTS = AuditFacts(
         TIME_SUMMARY,
         MIN_TIME_SUMMARY,
         Summary("latency", ValueKind.COST, "the samples of all launches", PERCENTILES),
-        Summary("bandwidth of all sizes", ValueKind.RATE, "the sizes of a launch", TOTAL),
-        Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
-        Summary("time of a message", ValueKind.COST, "launches", OVER_LAUNCHES),
+        Summary("bandwidth of all sizes", ValueKind.RATE, "the sizes of a launch", RATIO_OF_TOTALS),
+        Summary("bandwidth", ValueKind.RATE, "launches", LAUNCH_STATISTIC),
+        Summary("time of a message", ValueKind.COST, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio(
-            "bandwidths of two variants", TIME_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES
+            "bandwidths of two variants", TIME_SUMMARY, PairingScope.LAUNCH, LAUNCH_STATISTIC
         ),
         AuditedRatio("NetPIPE 3.7.2 over ours", MIN_TIME_SUMMARY, PairingScope.UNPAIRED),
     ),

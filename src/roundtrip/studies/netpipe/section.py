@@ -30,7 +30,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.summaries import fewest_for_interval
+from roundtrip.stats.summaries import min_launches_for_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies import findings as shared
@@ -348,7 +348,7 @@ def _level_texts(level: ConfidenceLevel) -> tuple[RichText, RichText]:
         "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
         "gives its median; the curve is the median over launches, the band its exact rank "
         "confidence interval. Fewer launches than its level needs, "
-        f"{fewest_for_interval(level)} for "
+        f"{min_launches_for_interval(level)} for "
     )
     interval = "Every interval is an exact rank interval of the median over launches, at "
     return (interval, level, "."), (bandwidth, level, ": no interval.")

@@ -49,11 +49,11 @@ import polars as pl
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.stats.summaries import (
+    LAUNCH_STATISTIC,
     MEAN,
     MEDIAN_SLOPE,
-    OVER_LAUNCHES,
+    RATIO_OF_TOTALS,
     SUM,
-    TOTAL,
     Summary,
     ValueKind,
 )
@@ -90,7 +90,7 @@ PERF_VARIABLE_UNITS = {
 }
 
 #: Summaries that the program computes, and the sum over the iterations of a launch.
-RATE_SUMMARY = Summary("rate", ValueKind.RATE, "the timed section of a launch", TOTAL)
+RATE_SUMMARY = Summary("rate", ValueKind.RATE, "the timed section of a launch", RATIO_OF_TOTALS)
 OVER_RANKS_SUMMARY = Summary(
     "compute and communication of an iteration", ValueKind.COST, "ranks", MEAN
 )
@@ -141,7 +141,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-_RATE_OVER_LAUNCHES_SUMMARY = Summary("rate", ValueKind.RATE, "launches", OVER_LAUNCHES)
+_RATE_OVER_LAUNCHES_SUMMARY = Summary("rate", ValueKind.RATE, "launches", LAUNCH_STATISTIC)
 
 #: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
@@ -151,11 +151,11 @@ AUDIT_FACTS = AuditFacts(
         OVER_ITERATIONS_SUMMARY,
         ROUND_TRIPS_SUMMARY,
         _RATE_OVER_LAUNCHES_SUMMARY,
-        Summary("time", ValueKind.COST, "launches", OVER_LAUNCHES),
+        Summary("time", ValueKind.COST, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio(
-            "rates, or times on own processors", RATE_SUMMARY, PairingScope.ROUND, OVER_LAUNCHES
+            "rates, or times on own processors", RATE_SUMMARY, PairingScope.ROUND, LAUNCH_STATISTIC
         ),
         AuditedRatio("efficiency over nodes", _RATE_OVER_LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
     ),

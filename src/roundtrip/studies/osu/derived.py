@@ -17,7 +17,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Summary, ValueKind
+from roundtrip.stats.summaries import (
+    LAUNCH_STATISTIC,
+    MEAN,
+    MEDIAN,
+    RATIO_OF_TOTALS,
+    Summary,
+    ValueKind,
+)
 from roundtrip.studies.derivation import (
     SERIES_COLUMNS,
     AuditedLatency,
@@ -157,7 +164,9 @@ SUMMARY_BY_PHASE = {
     ),
 }
 #: How the programs form the `average` of a bandwidth.
-BANDWIDTH_SUMMARY = Summary("bandwidth", ValueKind.RATE, "the windows of a program's run", TOTAL)
+BANDWIDTH_SUMMARY = Summary(
+    "bandwidth", ValueKind.RATE, "the windows of a program's run", RATIO_OF_TOTALS
+)
 
 
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -262,7 +271,9 @@ def _benchmark_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> p
     )
 
 
-_OVER_LAUNCHES_SUMMARY = Summary("time of a benchmark", ValueKind.COST, "launches", OVER_LAUNCHES)
+_OVER_LAUNCHES_SUMMARY = Summary(
+    "time of a benchmark", ValueKind.COST, "launches", LAUNCH_STATISTIC
+)
 
 #: The programs report nothing about clock and caches.
 AUDIT_FACTS = AuditFacts(
@@ -270,7 +281,7 @@ AUDIT_FACTS = AuditFacts(
         *SUMMARY_BY_PHASE.values(),
         BANDWIDTH_SUMMARY,
         _OVER_LAUNCHES_SUMMARY,
-        Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
+        Summary("bandwidth", ValueKind.RATE, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio("OSU over NetPIPE", _OVER_LAUNCHES_SUMMARY, PairingScope.UNPAIRED),

@@ -36,7 +36,7 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Summary, ValueKind
+from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, PERCENTILES, Summary, ValueKind
 from roundtrip.studies.derivation import (
     SERIES_COLUMNS,
     AuditedLatency,
@@ -245,7 +245,7 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     return pl.concat([region_rows, speeds(samples, _HEADLINE_BYTES)])
 
 
-_PASS_SUMMARY = Summary("time of a pass", ValueKind.COST, "launches", OVER_LAUNCHES)
+_PASS_SUMMARY = Summary("time of a pass", ValueKind.COST, "launches", LAUNCH_STATISTIC)
 
 #: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
@@ -254,14 +254,14 @@ AUDIT_FACTS = AuditFacts(
         Summary("time of a pass", ValueKind.COST, "the sizes of a launch", MEDIAN),
         Summary("time of a lap", ValueKind.COST, "the laps of all launches", PERCENTILES),
         _PASS_SUMMARY,
-        Summary("effective bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
+        Summary("effective bandwidth", ValueKind.RATE, "launches", LAUNCH_STATISTIC),
     ),
     ratios=(
         AuditedRatio(
             "effective bandwidths of two transports",
             TIME_SUMMARY,
             PairingScope.LAUNCH,
-            OVER_LAUNCHES,
+            LAUNCH_STATISTIC,
         ),
         AuditedRatio("efficiency over nodes", _PASS_SUMMARY, PairingScope.UNPAIRED),
     ),
