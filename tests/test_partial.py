@@ -13,7 +13,7 @@ WAITING = """
 import sys, time
 from pathlib import Path
 from roundtrip import files
-print(files.partial_folder(Path(sys.argv[1])), flush=True)
+print(files.make_partial_folder(Path(sys.argv[1])), flush=True)
 time.sleep(60)
 """
 

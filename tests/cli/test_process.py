@@ -222,7 +222,7 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
     code = (
         "import sys; from roundtrip.cli import process\n"
         "def broken(): return {}['there is no such key']\n"
-        "sys.exit(process.status_of(broken))"
+        "sys.exit(process.run_for_exit_status(broken))"
     )
     result = roundtrip(code=code, env={"TMPDIR": str(tmp_path)})
     one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG_STATUS)

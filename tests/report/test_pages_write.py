@@ -238,7 +238,7 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     assert contents(reports) == pages
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"made_from": 3}', "\udcff"])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"source_digest": 3}', "\udcff"])
 def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
     night: Night, reports: Path, text: str
 ) -> None:

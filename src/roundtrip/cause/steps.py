@@ -65,8 +65,8 @@ _DEFAULT_TEST = "set it back for a night, and run the campaign"
 class Switch:
     """A variable with its old and its new value; None where it is not set.
 
-    `variable` may be `NODE_SET`, with pseudonyms of nodes as values; `TOOLCHAIN`, with names of
-    toolchains; or `LAUNCHER_OPTIONS_FACT`.
+    `variable` may be `NODE_SET_FACT`, with pseudonyms of nodes as values; `TOOLCHAIN`, with names
+    of toolchains; or `LAUNCHER_OPTIONS_FACT`.
     """
 
     variable: str
