@@ -42,15 +42,19 @@ class Placement(rfm.RegressionTestPlugin):
     placement = parameter(["shared-memory", "one-per-node"], type=str, loggable=True)
     #: Features that partition and environment together must offer; a skipped case names them.
     needs = variable(typ.List[str], value=[])
+    #: Those of them that a partition must offer; set by `set_required_features`.
+    partition_features = ()
     #: The extra with the launcher's options; without it, ``launcher_options``.
     launcher_options_key = "launcher_options"
     #: Options in shell syntax that replace the environment's ``launcher_options``.
     launcher_options = variable(str, type(None), value=None)
 
     def set_required_features(self, *features):
-        """Let the test run only on partitions that offer all `features`; add them to `needs`."""
+        """Let the test run only on partitions that offer the features of all calls; add them to
+        `needs`."""
         self.needs = [*self.needs, *features]
-        self.valid_systems = [" ".join(f"+{name}" for name in features)]
+        self.partition_features = tuple(dict.fromkeys((*self.partition_features, *features)))
+        self.valid_systems = [" ".join(f"+{name}" for name in self.partition_features) or "*"]
         _print_skip_reason(self)
 
     @run_after("init")

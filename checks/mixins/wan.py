@@ -62,7 +62,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @run_after("init", always_last=True)
     def set_wan_features(self):
-        self.needs = []
+        self.needs, self.partition_features = [], ()  # ranks are on both sides of the link
         self.set_required_features("wan")
 
     @property

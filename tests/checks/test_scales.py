@@ -6,11 +6,14 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from checks.mixins.placement import Placement
 from roundtrip.measure import matrix
 from roundtrip.sites import check
+from roundtrip.sites.launching import features_for_ranks
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -123,3 +126,14 @@ def test_reframe_says_by_hand_what_the_site_cannot_do() -> None:
     scales = set(re.findall(r"^- OSUAtScale .*%scale=(\w+)", process.stdout, re.MULTILINE))
     has_two_cores = "cores_2" in site.partitions["smp"]["features"]
     assert scales == {"pair", *(["node"] if has_two_cores else [])}
+
+
+def test_features_of_several_calls_are_all_required() -> None:
+    test = SimpleNamespace(needs=["ucx"], partition_features=())
+    Placement.set_required_features(test, "shared-memory")
+    assert test.valid_systems == ["+shared-memory"]
+    Placement.set_required_features(test, *features_for_ranks(2, 2))
+    assert test.valid_systems == ["+shared-memory"]
+    Placement.set_required_features(test, "cores-4")
+    assert test.valid_systems == ["+shared-memory +cores-4"]
+    assert test.needs == ["ucx", "shared-memory", "cores-4"]
