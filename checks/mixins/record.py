@@ -207,7 +207,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         """Return the fault that the launch ran in another job than ReFrame submitted; else ""."""
         if self.simulated or self.launches_are_steps or not self.launch_scheduler.allocates_nodes:
             return ""
-        allocation = identity.parse_allocation(self.launch_scheduler, folder)
+        allocation = identity.read_allocation(self.launch_scheduler, folder)
         return identity.job_mismatch(allocation, self.job.jobid)
 
     @sanity_function

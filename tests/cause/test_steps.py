@@ -147,7 +147,7 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
         FactChange("new", "Spack hash", "abc", "def"),
     ]
     switches, others = steps.split(changes)
-    line = SimpleNamespace(series=SimpleNamespace(names={"case_id": "NetPIPE/a=b@s:p+new"}))
+    line = SimpleNamespace(series=SimpleNamespace(identity={"case_id": "NetPIPE/a=b@s:p+new"}))
     step = SeriesStep("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
     toolchain_step = steps.with_toolchain(step, "old")
     assert toolchain_step.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
@@ -170,7 +170,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     host_names = pseudonyms.HostNames(pseudonym, has_key=True)
     monkeypatch.setattr(pseudonyms, "collect_host_names", lambda site, runs: host_names)
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")
-    item = SimpleNamespace(case=case, nodes=2)
+    item = SimpleNamespace(case=case, node_count=2)
     good, down = "node-0000000a, node-0000000b", "node-0000000b, node-0000000c"
     switch = Switch(NODE_SET_FACT, good, down)
     hosts = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]

@@ -153,8 +153,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
     cases = (case, replace(case, environ=OLD))
     plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
-    series = SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True)
-    line = SimpleNamespace(label="mpi, 64 KiB", series=series)
+    series = SimpleNamespace(identity={**SERIES, "case_id": case.id}, lower_is_better=True)
+    line = SimpleNamespace(full_title="mpi, 64 KiB", series=series)
     step = SeriesStep(
         "ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
     )  # type: ignore[arg-type]

@@ -180,7 +180,7 @@ def test_a_case_of_one_run_that_the_new_side_never_completed_fails(
     run = tree()
     other, rng = replace(run, mode="stream"), np.random.default_rng(1)
     for number in range(1, 11):
-        other.launch(number, OPENMPI, rng)
+        other.write_launch(number, OPENMPI, rng)
     lost = between(*sides(run), fail_on=0.9)
     assert (len(lost.removed), lost.added, lost.exit_status) == (1, (), 1)
     assert model.summary(lost).endswith("; 1 case of one side alone")

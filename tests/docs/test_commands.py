@@ -42,7 +42,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
     r"(\.venv/bin/)?roundtrip run smoke --resume": (
         "tests/end_to_end/test_campaign.py"
         "::test_a_campaign_killed_at_any_moment_is_resumed_exactly",
-        *('start(environment, "run"', '"--resume"'),
+        *('start_roundtrip(environment, "run"', '"--resume"'),
     ),
     r"roundtrip history SITE": (
         "tests/history/test_command.py::test_what_regressed_comes_first_with_what_differed_there",
