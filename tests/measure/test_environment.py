@@ -146,11 +146,11 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
 
 @pytest.mark.parametrize(("last_attempt", "passed"), [(1, 2), (2, 4)])
 def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_launches(
-    begun: Any, program: Path, linked: Path, tmp_path: Path, last_attempt: int, passed: int
+    begun: Any, program: Path, linked_program: Path, tmp_path: Path, last_attempt: int, passed: int
 ) -> None:
     """In the second round, or in the last one."""
     library = tmp_path / "lib" / "libmpi.so.40.1"
-    linked.replace(program)
+    linked_program.replace(program)
 
     def player(case: Any, folder: Path, attempts: int) -> None:
         write_launch(case, folder)
@@ -170,9 +170,9 @@ def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_la
 
 
 def test_a_link_that_leads_to_another_library_is_a_change(
-    begun: Any, program: Path, linked: Path, tmp_path: Path
+    begun: Any, program: Path, linked_program: Path, tmp_path: Path
 ) -> None:
-    linked.replace(program)
+    linked_program.replace(program)
     tree = begun().tree
     assert environment.describe_change(tree) == ""
     library = tmp_path / "lib" / "libmpi.so.40.1"

@@ -51,7 +51,7 @@ def test_the_recorded_virtual_machine() -> None:
         ({"smt": True}, "SMT", "warn"),
         ({"governors": ("performance", "powersave")}, "governor", "warn"),
         ({"turbo": True}, "turbo", "warn"),
-        ({"load": (0.6, 0.0, 0.0)}, "load", "warn"),
+        ({"load_averages": (0.6, 0.0, 0.0)}, "load", "warn"),
         ({"virtual": True}, "virtualisation", "warn"),
         ({"clocksource": "hpet"}, "clock source", "warn"),
         ({"swap_kib": 9000, "swap_used_kib": 5000}, "swap", "warn"),

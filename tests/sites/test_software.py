@@ -174,7 +174,7 @@ def test_a_name_the_site_does_not_define_is_an_error() -> None:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No Spack and no spack_environment environment; a folder in PATH to put one into."""
+    """No Spack and no active environment; a folder in PATH to put one into."""
     tools = tmp_path / "tools"
     tools.mkdir()
     python = Path(sys.executable).parent
@@ -195,7 +195,7 @@ def refusal(site: str = "infiniband") -> str:
     [
         (None, "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed"),
         ("0.23.1", "is Spack 0.23.1: 1.1 or newer is needed"),
-        ("1.1.0", "needs an spack_environment Spack environment: run `spack env activate .`"),
+        ("1.1.0", "needs an active Spack environment: run `spack env activate .`"),
     ],
 )
 def test_what_lacks_before_a_launch(

@@ -125,7 +125,7 @@ def test_drift_between_blocks_is_taken_for_a_difference(
             patch.setitem(synthetic.TOOLCHAINS, environ, toolchain)
             return original(self, number, environ, rng)
 
-    monkeypatch.setattr(synthetic.SyntheticTree, "launch", launch)
+    monkeypatch.setattr(synthetic.SyntheticTree, "write_launch", launch)
     bundle_data = read()
     assert aa.count_false_claims(bundle_data, aa.draw_rounds, FEW)[0] <= 1
     assert aa.count_false_claims(bundle_data, aa.draw_blocks, FEW)[0] == FEW

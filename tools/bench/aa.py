@@ -107,7 +107,7 @@ def draw_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def draw_permuted_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """As `draw_rounds`, but the second toolchain's launches get the numbers of other rounds."""
+    """As `draw_rounds`, same columns, but launches of the second toolchain get other rounds."""
     sample = draw_rounds(launches, rng)
     rounds = _complete_rounds(sample)
     permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))

@@ -264,7 +264,7 @@ def pack_answer(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
 
 
 def unpack_answer(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Decode an answer of `pack_answer`."""
+    """Decode an answer of `pack_answer`, with the columns of its table."""
     import polars as pl  # slow, and unnecessary for commands that read no table
 
     start = _LENGTH_BYTES + int.from_bytes(answer[:_LENGTH_BYTES], "big")

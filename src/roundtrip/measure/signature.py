@@ -61,7 +61,8 @@ UNSIGNED = Signature("unsigned")
 
 def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Write the signature of a bundle with the key of its site; return its manifest, which names
-    the key.  If that fails, `tell` gets the reason in one line, and the bundle stays unsigned."""
+    the key.  If that fails, `tell` gets the UserError as one line, and the bundle stays unsigned.
+    """
     site = bundle_manifest.data["site"]
     try:
         key = ensure_signing_key(site)

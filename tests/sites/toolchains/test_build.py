@@ -238,7 +238,7 @@ SCRIPT = 'CXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"'
 class _Packages(AptClient):
     """Packages with nothing in them but the scripts, made here."""
 
-    def packages(self, names: list[str]) -> list[Path]:
+    def download_packages(self, names: list[str]) -> list[Path]:
         root = self.work / "root"
         for name in ("smpicc", "smpicxx", "smpirun"):
             write_script(root / "usr" / "bin" / name, SCRIPT)

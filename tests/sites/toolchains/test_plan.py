@@ -43,8 +43,8 @@ def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define
     assert (mpi_plan.version, mpi_plan.mpi.pip_requirement) == ("3.32", None)
     assert mpi_plan.origin == "Debian libsimgrid-dev 3.32, unpacked"
     partial_mpi = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
-    kind = toolchain.mpi.family_table.model_copy(update={"definitions": ()})
-    bare_mpi = toolchain.mpi.model_copy(update={"kind": kind})
+    family_table = toolchain.mpi.family_table.model_copy(update={"definitions": ()})
+    bare_mpi = toolchain.mpi.model_copy(update={"family_table": family_table})
     assert len({mpi_plan.key, resolve_mpi(partial_mpi).key, resolve_mpi(bare_mpi).key}) == 3
 
 
