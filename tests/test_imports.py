@@ -1,10 +1,17 @@
-"""Modules of the package import each other one way, and no two packages more than are known to."""
+"""Modules import each other one way, no more packages than are known do both, and checks use names
+that exist.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = {
@@ -49,3 +56,41 @@ def test_no_more_pairs_import_each_other() -> None:
     }
     mutual_pairs = {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
     assert mutual_pairs == MUTUAL
+
+
+#: Files that mypy does not check, because ReFrame has no types.
+UNTYPED_FILES = sorted(
+    file for folder in ("checks", "reframe") for file in (SOURCE.parent / folder).rglob("*.py")
+)
+
+
+def missing_names(tree: ast.Module) -> Iterator[str]:
+    """Names that a file imports from the package, or uses of its modules, and that do not exist."""
+    modules = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("roundtrip"):
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in FILES:
+                    modules[alias.asname or alias.name] = importlib.import_module(name)
+                elif not hasattr(module, alias.name):
+                    yield name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used = modules.get(node.value.id)
+            if isinstance(used, ModuleType) and not hasattr(used, node.attr):
+                yield f"{used.__name__}.{node.attr}"
+
+
+@pytest.mark.parametrize("file", UNTYPED_FILES, ids=lambda file: "/".join(file.parts[-2:]))
+def test_the_names_that_a_check_uses_exist(file: Path) -> None:
+    assert list(missing_names(ast.parse(file.read_text()))) == []
+
+
+def test_a_name_that_does_not_exist_is_found() -> None:
+    text = (
+        "from roundtrip.measure import identity, nothing\nidentity.read_allocation, identity.gone"
+    )
+    missing = ["roundtrip.measure.nothing", "roundtrip.measure.identity.gone"]
+    assert list(missing_names(ast.parse(text))) == missing
