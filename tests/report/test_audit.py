@@ -15,7 +15,7 @@ from support.audited import (
     CONFIDENCE,
     HEAT_MAP_FIGURE,
     SERIES_NAMES,
-    SOUND_SUBJECT,
+    SOUND,
     STATISTICS,
     TIME_SUMMARY,
     Claim,
@@ -30,12 +30,12 @@ from support.audited import (
     ratio_cell,
     report_section,
     sample_frame,
-    sound_table,
     study_named,
-    subject_with_blocks,
-    subject_with_facts,
-    subject_with_launches,
+    table_of,
     time_cell,
+    with_blocks,
+    with_facts,
+    with_launches,
 )
 from support.bundles import RECORDED_BUNDLES, read_tree
 
@@ -70,186 +70,169 @@ def broken() -> Iterator[tuple[int, AuditSubject]]:
     """(rule, a subject that breaks it)."""
     yield (
         1,
-        subject_with_blocks(
-            sound_table(ratio_cell(), columns=(Column("Arm"), Column("Ring / tree")))
-        ),
+        with_blocks(table_of(ratio_cell(), columns=(Column("Arm"), Column("Ring / tree")))),
     )  # no base
-    yield 1, subject_with_blocks(sound_table(ratio_cell("Tree")))  # whose value is nowhere
+    yield 1, with_blocks(table_of(ratio_cell("Tree")))  # whose value is nowhere
     yield (
         1,
-        subject_with_blocks(sound_table(ratio_cell("Ring"), ratio_cell("Ring"))),
+        with_blocks(table_of(ratio_cell("Ring"), ratio_cell("Ring"))),
     )  # a ratio is no value of the base
-    yield 2, replace(SOUND_SUBJECT, lost_launches=launch_frame().head(1))
+    yield 2, replace(SOUND, lost_launches=launch_frame().head(1))
     mean_of_rates = Summary("bandwidth", ValueKind.RATE, "launches", MEAN)
-    yield 3, subject_with_facts(summaries=(TIME_SUMMARY, mean_of_rates))
+    yield 3, with_facts(summaries=(TIME_SUMMARY, mean_of_rates))
     yield (
         4,
-        subject_with_facts(
+        with_facts(
             ratios=(AuditedRatio("ring over tree", TIME_SUMMARY, PairingScope.LAUNCH, MEAN),)
         ),
     )
     yield (
         4,
-        subject_with_facts(
+        with_facts(
             ratios=(
                 AuditedRatio("ring over tree", TIME_SUMMARY, PairingScope.LAUNCH, GEOMETRIC_MEAN),
             )
         ),
     )
-    yield 4, subject_with_facts(ratios=())  # and yet it claims some
+    yield 4, with_facts(ratios=())  # and yet it claims some
     interval = replace(judged_claims()[Claim(1)].interval, n=1000)
     yield (
         4,
-        replace(SOUND_SUBJECT, verdicts=judged_claims(interval=interval)),
+        replace(SOUND, verdicts=judged_claims(interval=interval)),
     )  # more ratios than launches
     yield (
         5,
         replace(
-            SOUND_SUBJECT,
-            verdicts=judged_claims(interval=replace(interval, low=None, high=None, n=3)),
+            SOUND, verdicts=judged_claims(interval=replace(interval, low=None, high=None, n=3))
         ),
     )
     yield (
         5,
-        subject_with_blocks(sound_table(measured_cell(level=0.9), rich_caption="Times in µs.")),
+        with_blocks(table_of(measured_cell(level=0.9), rich_caption="Times in µs.")),
     )  # not the requested level
     yield (
         5,
-        subject_with_blocks(sound_table(measured_cell(), rich_caption="Times in µs.")),
+        with_blocks(table_of(measured_cell(), rich_caption="Times in µs.")),
     )  # and which level is not said
     caption = ("Bands are ", ConfidenceLevel(0.9), " rank intervals.")
-    yield 5, subject_with_blocks(sound_table(), gallery(make_figure(line_chart()), caption=caption))
+    yield 5, with_blocks(table_of(), gallery(make_figure(line_chart()), caption=caption))
     yield (
         6,
-        subject_with_facts(
-            summaries=(Summary("time", ValueKind.COST, "launches", STANDARD_DEVIATION),)
-        ),
+        with_facts(summaries=(Summary("time", ValueKind.COST, "launches", STANDARD_DEVIATION),)),
     )
-    yield 7, replace(SOUND_SUBJECT, verdicts=judged_claims(q=0.5))
-    yield 7, replace(SOUND_SUBJECT, verdicts=judged_claims(verdict=Verdict.SLOWER))
-    yield 8, replace(SOUND_SUBJECT, samples=sample_frame(launch_frame(), 1))
-    yield 8, subject_with_blocks(sound_table(measured_cell(), time_cell(3.0)))
-    yield 9, subject_with_launches(compiler=None)
-    yield 9, replace(SOUND_SUBJECT, env_records={})
-    yield 9, replace(SOUND_SUBJECT, launches_with_placement=["one/1"])
-    yield 10, replace(SOUND_SUBJECT, points=point_frame({"clock_resolution_s": 1e-6}))
-    yield 10, replace(SOUND_SUBJECT, points=point_frame({"clock_overhead_s": 1e-6}))
-    yield 10, replace(SOUND_SUBJECT, points=point_frame({}, dict.fromkeys(CLOCK_COLUMNS)))
-    yield 10, subject_with_launches(timing_over_ranks="maximum", timing_synchronisation="none")
+    yield 7, replace(SOUND, verdicts=judged_claims(q=0.5))
+    yield 7, replace(SOUND, verdicts=judged_claims(verdict=Verdict.SLOWER))
+    yield 8, replace(SOUND, samples=sample_frame(launch_frame(), 1))
+    yield 8, with_blocks(table_of(measured_cell(), time_cell(3.0)))
+    yield 9, with_launches(compiler=None)
+    yield 9, replace(SOUND, env_records={})
+    yield 9, replace(SOUND, launches_with_placement=["one/1"])
+    yield 10, replace(SOUND, points=point_frame({"clock_resolution_s": 1e-6}))
+    yield 10, replace(SOUND, points=point_frame({"clock_overhead_s": 1e-6}))
+    yield 10, replace(SOUND, points=point_frame({}, dict.fromkeys(CLOCK_COLUMNS)))
+    yield 10, with_launches(timing_over_ranks="maximum", timing_synchronisation="none")
     emulation_columns = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
     yield (
         11,
-        subject_with_blocks(
-            gallery(make_figure(line_chart())), launches=launch_frame(**emulation_columns)
-        ),
+        with_blocks(gallery(make_figure(line_chart())), launches=launch_frame(**emulation_columns)),
     )
-    yield 12, subject_with_blocks(gallery(make_figure(line_chart(low=None))))
-    yield (
-        12,
-        subject_with_blocks(gallery(make_figure(line_chart()), caption=("95 % rank intervals.",))),
-    )
-    yield 13, subject_with_launches(count=5)
-    yield 14, subject_with_launches(warmup_discarded=0)
+    yield 12, with_blocks(gallery(make_figure(line_chart(low=None))))
+    yield 12, with_blocks(gallery(make_figure(line_chart()), caption=("95 % rank intervals.",)))
+    yield 13, with_launches(count=5)
+    yield 14, with_launches(warmup_discarded=0)
     half_launches = launch_frame().with_columns(
         warmup_discarded=pl.when(pl.col("case_id") == "one").then("warmup_discarded")
     )
-    yield 14, replace(SOUND_SUBJECT, launches=half_launches)
-    yield 15, subject_with_launches(taken=21)
+    yield 14, replace(SOUND, launches=half_launches)
+    yield 15, with_launches(taken=21)
+    yield 16, with_blocks(table_of(measured_cell(), rich_caption="Times.", caption_units=()))
+    yield 16, with_blocks(table_of(Cell(Quantity(value=2.0, unit="Mbps"))))
     yield (
         16,
-        subject_with_blocks(sound_table(measured_cell(), rich_caption="Times.", caption_units=())),
-    )
-    yield 16, subject_with_blocks(sound_table(Cell(Quantity(value=2.0, unit="Mbps"))))
-    yield (
-        16,
-        subject_with_blocks(
-            sound_table(time_cell(2.0), columns=(Column("Arm"), Column("Ring", "right", Unit.NS)))
+        with_blocks(
+            table_of(time_cell(2.0), columns=(Column("Arm"), Column("Ring", "right", Unit.NS)))
         ),
     )
-    yield 16, subject_with_blocks(sound_table(Cell("2.00 [1.90, 2.10]")))  # printed by hand
-    yield 16, subject_with_blocks(gallery(make_figure(line_chart(unit=""))))
-    yield 17, subject_with_launches(started="2026-11-21T07:00:00Z")
-    yield 18, replace(SOUND_SUBJECT, points=point_frame({}, {"batch": 8}))
-    yield 19, replace(SOUND_SUBJECT, verdicts=judged_claims(q=judged_claims()[Claim(1)].p / 2))
+    yield 16, with_blocks(table_of(Cell("2.00 [1.90, 2.10]")))  # printed by hand
+    yield 16, with_blocks(gallery(make_figure(line_chart(unit=""))))
+    yield 17, with_launches(started="2026-11-21T07:00:00Z")
+    yield 18, replace(SOUND, points=point_frame({}, {"batch": 8}))
+    yield 19, replace(SOUND, verdicts=judged_claims(q=judged_claims()[Claim(1)].p / 2))
     lax_analysis = replace(
         ANALYSIS, statistics=STATISTICS.model_copy(update={"minimum_effect": 0.0})
     )
-    yield 20, replace(SOUND_SUBJECT, analysis=lax_analysis)
-    yield 20, replace(SOUND_SUBJECT, section_title_by_text={})
-    yield 21, replace(SOUND_SUBJECT, section_title_by_text={})
+    yield 20, replace(SOUND, analysis=lax_analysis)
+    yield 20, replace(SOUND, section_title_by_text={})
+    yield 21, replace(SOUND, section_title_by_text={})
     edited_text = ANALYSIS.toml_text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
-    yield 21, replace(SOUND_SUBJECT, section_title_by_text={edited_text: "“Provenance”"})
+    yield 21, replace(SOUND, section_title_by_text={edited_text: "“Provenance”"})
     other_analysis = replace(
         ANALYSIS, statistics=STATISTICS.model_copy(update={"minimum_effect": 0.2})
     )
-    yield 21, replace(SOUND_SUBJECT, analysis=other_analysis)
-    yield 22, subject_with_blocks(sound_table(measured_cell(value=2.1)))
-    yield 22, subject_with_blocks(sound_table(measured_cell(low=1.9)))
-    yield 22, subject_with_blocks(sound_table(measured_cell(n=8)))
-    yield 22, subject_with_blocks(sound_table(measured_cell(unit=Unit.NS)))
-    yield 22, subject_with_blocks(sound_table(measured_cell(unit=Unit.MOPS)))  # which no time is
-    yield 22, subject_with_blocks(sound_table(ratio_cell("Tree", value=1.5)))
-    yield 22, subject_with_blocks(sound_table(ratio_cell("Tree", high=None)))
+    yield 21, replace(SOUND, analysis=other_analysis)
+    yield 22, with_blocks(table_of(measured_cell(value=2.1)))
+    yield 22, with_blocks(table_of(measured_cell(low=1.9)))
+    yield 22, with_blocks(table_of(measured_cell(n=8)))
+    yield 22, with_blocks(table_of(measured_cell(unit=Unit.NS)))
+    yield 22, with_blocks(table_of(measured_cell(unit=Unit.MOPS)))  # which no time is
+    yield 22, with_blocks(table_of(ratio_cell("Tree", value=1.5)))
+    yield 22, with_blocks(table_of(ratio_cell("Tree", high=None)))
 
 
 def unknown() -> Iterator[tuple[int, AuditSubject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
     no_launches = launch_frame().clear()
-    yield 2, replace(SOUND_SUBJECT, launches=no_launches, lost_launches=no_launches), "launches"
-    yield 3, subject_with_facts(summaries=()), "how each number is summarised"
-    yield 4, subject_with_facts(ratios=None), "how each ratio is formed"
-    yield 6, subject_with_facts(summaries=()), "which statistic stands behind each number"
-    yield 8, subject_with_facts(latencies=None), "of which values the slowest matter"
-    yield 9, subject_with_facts(build_columns=()), "what its programs are built with"
-    yield 10, subject_with_facts(clock=""), "whose clock is read"
-    yield 10, subject_with_facts(synchronisation=""), "how ranks are synchronised"
-    yield 10, subject_with_facts(over_ranks=""), "how the times of ranks become one"
-    clockless_subject = replace(SOUND_SUBJECT, points=point_frame(dict.fromkeys(CLOCK_COLUMNS)))
+    yield 2, replace(SOUND, launches=no_launches, lost_launches=no_launches), "launches"
+    yield 3, with_facts(summaries=()), "how each number is summarised"
+    yield 4, with_facts(ratios=None), "how each ratio is formed"
+    yield 6, with_facts(summaries=()), "which statistic stands behind each number"
+    yield 8, with_facts(latencies=None), "of which values the slowest matter"
+    yield 9, with_facts(build_columns=()), "what its programs are built with"
+    yield 10, with_facts(clock=""), "whose clock is read"
+    yield 10, with_facts(synchronisation=""), "how ranks are synchronised"
+    yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
+    clockless_subject = replace(SOUND, points=point_frame(dict.fromkeys(CLOCK_COLUMNS)))
     yield 10, clockless_subject, "what a reading of the clock takes"
     yield (
         11,
-        subject_with_blocks(gallery(make_figure(line_chart()))),
+        with_blocks(gallery(make_figure(line_chart()))),
         "the rate of the link or of a memory copy",
     )
     yield (
         12,
-        subject_with_blocks(gallery(make_figure(line_chart(line_meaning="")))),
+        with_blocks(gallery(make_figure(line_chart(line_meaning="")))),
         "between what 1 figure draws lines",
     )
-    yield 12, subject_with_blocks(gallery(HEAT_MAP_FIGURE)), "what 1 figure draws"
-    yield (
-        14,
-        subject_with_launches(warmup_discarded=None),
-        "how much warm-up its launches discarded",
-    )
-    yield 14, subject_with_facts(cache=""), "the state of the caches before a sample"
-    yield 15, subject_with_launches(taken=None), "how many samples each launch took"
-    yield 17, subject_with_launches(campaign_round=None), "the campaign's round of each launch"
+    yield 12, with_blocks(gallery(HEAT_MAP_FIGURE)), "what 1 figure draws"
+    yield 14, with_launches(warmup_discarded=None), "how much warm-up its launches discarded"
+    yield 14, with_facts(cache=""), "the state of the caches before a sample"
+    yield 15, with_launches(taken=None), "how many samples each launch took"
+    yield 17, with_launches(campaign_round=None), "the campaign's round of each launch"
     yield (
         18,
-        replace(SOUND_SUBJECT, points=point_frame({"batch": None})),
+        replace(SOUND, points=point_frame({"batch": None})),
         "how many events a sample times",
     )
 
 
 #: Rules about claims, launches and numbers: what they say if there is none.
 NOTHING = {
-    1: subject_with_blocks(sound_table(time_cell(2.0))),
-    4: subject_with_facts(ratios=()),
-    5: SOUND_SUBJECT,
-    7: SOUND_SUBJECT,
-    8: subject_with_facts(latencies=(), no_latencies_reason="times whole computations"),
-    13: replace(SOUND_SUBJECT, launches=launch_frame().clear()),
-    16: subject_with_blocks(),
-    19: SOUND_SUBJECT,
-    20: SOUND_SUBJECT,
-    22: subject_with_blocks(sound_table(time_cell(2.0))),
+    1: with_blocks(table_of(time_cell(2.0))),
+    4: with_facts(ratios=()),
+    5: SOUND,
+    7: SOUND,
+    8: with_facts(latencies=(), no_latencies_reason="times whole computations"),
+    13: replace(SOUND, launches=launch_frame().clear()),
+    16: with_blocks(),
+    19: SOUND,
+    20: SOUND,
+    22: with_blocks(table_of(time_cell(2.0))),
 }
 
 
 @pytest.mark.parametrize("number", range(1, len(RULES) + 1))
 def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None:
-    assert held(number, SOUND_SUBJECT).result == "pass", held(number, SOUND_SUBJECT)
+    assert held(number, SOUND).result == "pass", held(number, SOUND)
     bad_subjects = [subject for rule, subject in broken() if rule == number]
     assert bad_subjects
     for subject in bad_subjects:
@@ -278,7 +261,7 @@ def test_no_rule_passes_on_no_facts() -> None:
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
     )
     bare_subject = replace(
-        SOUND_SUBJECT,
+        SOUND,
         section=None,
         launches=bare_launches,
         points=point_frame().clear(),
@@ -293,26 +276,25 @@ def test_no_rule_passes_on_no_facts() -> None:
 
 def test_a_diagnostic_lets_normal_theory_pass() -> None:
     summary = Summary("time", ValueKind.COST, "launches", STANDARD_DEVIATION, "Normal, p")
-    assert held(6, subject_with_facts(summaries=(summary,))).result == "fail", "it is not shown"
+    assert held(6, with_facts(summaries=(summary,))).result == "fail", "it is not shown"
     columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
-    spread_table = sound_table(time_cell(0.1), Cell(pure_number(0.4)), columns=columns)
+    spread_table = table_of(time_cell(0.1), Cell(pure_number(0.4)), columns=columns)
     chapter = replace(
-        subject_with_blocks(spread_table).section,
-        audit_facts=replace(AUDIT_FACTS, summaries=(summary,)),
+        with_blocks(spread_table).section, audit_facts=replace(AUDIT_FACTS, summaries=(summary,))
     )  # type: ignore[type-var]
-    assert held(6, replace(SOUND_SUBJECT, section=chapter)).result == "pass"
+    assert held(6, replace(SOUND, section=chapter)).result == "pass"
 
 
 def test_published_values_need_no_spread() -> None:
     published_figure = make_figure(line_chart(low=None), is_published=True, name="two")
-    outcome = held(12, subject_with_blocks(gallery(make_figure(line_chart()), published_figure)))
+    outcome = held(12, with_blocks(gallery(make_figure(line_chart()), published_figure)))
     assert outcome.result == "pass"
     assert "1 of published values" in outcome.evidence
 
 
 def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares() -> None:
-    assert "a barrier before each sample" in held(10, SOUND_SUBJECT).evidence  # as FACTS declares
-    timed_subject = subject_with_launches(
+    assert "a barrier before each sample" in held(10, SOUND).evidence  # as FACTS declares
+    timed_subject = with_launches(
         timing_clock="one rank",
         timing_synchronisation="none",
         timing_over_ranks="one rank",
@@ -322,48 +304,44 @@ def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares
     assert "ranks are not synchronised; the time of one rank is the sample" in evidence
     assert "barrier" not in evidence
     assert held(14, timed_subject).evidence.endswith("caches: flushed")
-    bare_subject = subject_with_facts(clock="", synchronisation="", over_ranks="", cache="")
+    bare_subject = with_facts(clock="", synchronisation="", over_ranks="", cache="")
     assert held(10, replace(bare_subject, launches=timed_subject.launches)).result == "pass"
     half_launches = timed_subject.launches.with_columns(
         timing_cache=pl.when(pl.col("case_id") == "one").then("timing_cache")
     )
-    outcome = held(14, replace(SOUND_SUBJECT, launches=half_launches))
+    outcome = held(14, replace(SOUND, launches=half_launches))
     assert outcome.evidence.endswith("caches: flushed, 9 launches not saying")
 
 
 def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
-    batch_subject = replace(
-        SOUND_SUBJECT, points=point_frame({"batch": 1000, "clock_overhead_s": 1e-7})
-    )
+    batch_subject = replace(SOUND, points=point_frame({"batch": 1000, "clock_overhead_s": 1e-7}))
     assert held(10, batch_subject).result == "pass"
-    assert SOUND_SUBJECT.section
-    chapter = replace(
-        SOUND_SUBJECT.section, audit_facts=replace(AUDIT_FACTS, median_is_of_batch=True)
-    )
+    assert SOUND.section
+    chapter = replace(SOUND.section, audit_facts=replace(AUDIT_FACTS, median_is_of_batch=True))
     assert held(10, replace(batch_subject, section=chapter)).result == "fail"
 
 
 def test_a_name_that_looks_like_a_number_is_none() -> None:
     """A study may call its cases 2 and 4: they have no unit, and are the base of no ratio."""
     columns = Column("Case"), Column("Ring", "right")
-    case_table = sound_table(
+    case_table = table_of(
         columns=columns, rows=((Cell("2"), measured_cell()), (Cell("4"), measured_cell()))
     )
     assert (
-        held(16, subject_with_blocks(case_table)).result
-        == held(22, subject_with_blocks(case_table)).result
+        held(16, with_blocks(case_table)).result
+        == held(22, with_blocks(case_table)).result
         == "pass"
     )
-    assert held(1, subject_with_blocks(case_table)).evidence == "no table has a ratio"
+    assert held(1, with_blocks(case_table)).evidence == "no table has a ratio"
 
 
 def test_a_section_is_simulated_if_all_its_launches_are() -> None:
-    assert subject_with_launches(simulated=True).is_simulated
-    assert not subject_with_launches(simulated=False).is_simulated
-    assert not subject_with_launches(simulated=None).is_simulated
+    assert with_launches(simulated=True).is_simulated
+    assert not with_launches(simulated=False).is_simulated
+    assert not with_launches(simulated=None).is_simulated
     mixed_launches = launch_frame().with_columns(simulated=launch_frame()["case_id"] == "one")
-    assert not replace(SOUND_SUBJECT, launches=mixed_launches).is_simulated
-    assert not replace(SOUND_SUBJECT, launches=launch_frame(simulated=True).head(0)).is_simulated
+    assert not replace(SOUND, launches=mixed_launches).is_simulated
+    assert not replace(SOUND, launches=launch_frame(simulated=True).head(0)).is_simulated
 
 
 def test_a_verdict_is_derived_again_with_the_margin_of_its_study() -> None:
@@ -371,9 +349,7 @@ def test_a_verdict_is_derived_again_with_the_margin_of_its_study() -> None:
     ratios = {Claim(1): [0.9, 1.1, 0.95, 1.06, 0.97, 1.02]}
     verdicts = judge(ratios, levels, study=lambda claim: claim.study)
     assert verdicts[Claim(1)].verdict is Verdict.ON_PAR
-    subject = replace(
-        SOUND_SUBJECT, verdicts=verdicts, analysis=replace(ANALYSIS, statistics=levels)
-    )
+    subject = replace(SOUND, verdicts=verdicts, analysis=replace(ANALYSIS, statistics=levels))
     assert held(7, subject).result == "not applicable"
     assert held(7, replace(subject, analysis=ANALYSIS)).result == "fail"
 
@@ -385,21 +361,14 @@ def test_a_number_without_a_unit_is_held_against_its_launches(unit: str) -> None
     origins = SeriesMedians(pl.DataFrame([{**names, "median": count} for count in counts]))
     (key,) = origins.keys
     quantity = Quantity.from_interval(median_interval(counts, CONFIDENCE), unit, series_key=key)
-    assert (
-        held(22, subject_with_blocks(sound_table(Cell(quantity)), series_medians=origins)).result
-        == "pass"
-    )
+    assert held(22, with_blocks(table_of(Cell(quantity)), series_medians=origins)).result == "pass"
     wrong = Cell(replace(quantity, value=15.0))
-    assert (
-        held(22, subject_with_blocks(sound_table(wrong), series_medians=origins)).result == "fail"
-    )
+    assert held(22, with_blocks(table_of(wrong), series_medians=origins)).result == "fail"
     case = ratio_cell("Ring"), Column("Ring"), Column("Ring / tree", "right")
-    sides = sound_table(Cell(quantity), case[0], columns=(Column("Arm"), *case[1:]))
-    assert held(1, subject_with_blocks(sides)).result == "pass"
+    sides = table_of(Cell(quantity), case[0], columns=(Column("Arm"), *case[1:]))
+    assert held(1, with_blocks(sides)).result == "pass"
     timed = Cell(replace(quantity, unit=Unit.US))
-    assert (
-        held(22, subject_with_blocks(sound_table(timed), series_medians=origins)).result == "fail"
-    )
+    assert held(22, with_blocks(table_of(timed), series_medians=origins)).result == "fail"
 
 
 def rows(part: ReportSection) -> list[list[str]]:
@@ -429,7 +398,7 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
     chapter = AuditedSection(
-        report_section(sound_table()),
+        report_section(table_of()),
         AUDIT_FACTS,
         study_named("thing", "A thing"),
         tuple(judged_claims()),

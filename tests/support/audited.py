@@ -1,4 +1,4 @@
-"""An audited report that keeps every rule (`SOUND_SUBJECT`), and parts to change in it."""
+"""An audited report that keeps every rule (`SOUND`), and parts to change in it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ratio_cell(base: str = "", **changes: Any) -> Cell:
     return Cell(replace(quantity, **changes))
 
 
-def sound_table(*cells: Cell, **changes: Any) -> Table:
+def table_of(*cells: Cell, **changes: Any) -> Table:
     """A table with one row of these cells, by default of one that keeps the rules."""
     row = cells or (
         measured_cell(),
@@ -195,10 +195,10 @@ def study_named(study: str, words: str) -> Study:
 
 ANALYSIS = analysis.default_settings()
 PRINTED_FILES = {ANALYSIS.toml_text: "“Provenance”"}
-SOUND_SUBJECT = AuditSubject(
+SOUND = AuditSubject(
     title="A thing",
     section=AuditedSection(
-        report_section(sound_table(), gallery(make_figure(chart_with_limit()))),
+        report_section(table_of(), gallery(make_figure(chart_with_limit()))),
         AUDIT_FACTS,
         study_named("thing", "A thing"),
         (),
@@ -216,22 +216,22 @@ SOUND_SUBJECT = AuditSubject(
 )
 
 
-def subject_with_facts(**changes: Any) -> AuditSubject:
-    assert SOUND_SUBJECT.section
+def with_facts(**changes: Any) -> AuditSubject:
+    assert SOUND.section
     return replace(
-        SOUND_SUBJECT,
-        section=replace(SOUND_SUBJECT.section, audit_facts=replace(AUDIT_FACTS, **changes)),
+        SOUND,
+        section=replace(SOUND.section, audit_facts=replace(AUDIT_FACTS, **changes)),
     )
 
 
-def subject_with_blocks(*blocks: Block, **changes: Any) -> AuditSubject:
-    assert SOUND_SUBJECT.section
+def with_blocks(*blocks: Block, **changes: Any) -> AuditSubject:
+    assert SOUND.section
     return replace(
-        SOUND_SUBJECT,
-        section=replace(SOUND_SUBJECT.section, section=report_section(*blocks)),
+        SOUND,
+        section=replace(SOUND.section, section=report_section(*blocks)),
         **changes,
     )
 
 
-def subject_with_launches(**changes: Any) -> AuditSubject:
-    return replace(SOUND_SUBJECT, launches=launch_frame(**changes))
+def with_launches(**changes: Any) -> AuditSubject:
+    return replace(SOUND, launches=launch_frame(**changes))
