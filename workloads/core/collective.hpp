@@ -61,11 +61,10 @@ class CollectiveArm : public Arm {
 
  protected:
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
-
- private:
   /// One call of the operation.
   virtual void call() = 0;
 
+ private:
   MPI_Comm comm_;
 };
 
