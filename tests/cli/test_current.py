@@ -136,6 +136,13 @@ def test_a_run_whose_state_cannot_be_read_is_unfinished(empty: Path, text: str) 
     assert printed()["run"].endswith("(unfinished)")
 
 
+def test_a_session_of_reframe_by_hand_is_no_run_of_a_site(empty: Path) -> None:
+    (empty / "runs" / "by-hand" / "output" / "2026-11-28T172320").mkdir(parents=True)
+    assert common.default_site() == "local"
+    run(empty, "2026-11-04T02-00-00Z")
+    assert common.default_site() == "odin"
+
+
 def test_the_activated_site_is_meant_else_the_only_one_with_reports(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,8 +41,9 @@ def default_site() -> str:
     """
     try:
         sites_with_nights = filter(store.night_folders, store.site_folders(paths.reports()))
-        run_folders = paths.runs().glob("*/*/[0-9]*")
-        names = {site.name for site in sites_with_nights} | {run.parent.name for run in run_folders}
+        state_files = paths.runs().glob("*/*/*/state.json")  # not what ReFrame leaves by hand
+        names = {site.name for site in sites_with_nights}
+        names |= {file.parents[1].name for file in state_files}
     except UserError:
         names = set()
     active = os.environ.get(_SITE_VARIABLE)
