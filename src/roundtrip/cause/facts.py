@@ -158,9 +158,11 @@ class _RoundRecord:
 
 
 def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
-    """Search for the causes of a step; `step` is its log ratio of times, positive if slower.
+    """Ask for measurements until the causes of a step are known; `step` is its log ratio of times,
+    positive if slower.
 
-    An arm is the set of the facts that are new in it.  `seed`: the seed of the coins.
+    An arm is a set of facts: these have their new value, all others the old one.  `seed`: the seed
+    of the coins.
     """
     old, new = NewFacts(), frozenset(facts)
     record, sign = _RoundRecord(facts), math.copysign(1.0, step)

@@ -36,7 +36,7 @@ _VARIABLE = re.compile(
 _DIGEST = re.compile(
     rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST_PATTERN}(?: |$)"
 )
-_NODES = re.compile(rf"{PSEUDONYM_PATTERN}(?:, {PSEUDONYM_PATTERN})*")
+_PSEUDONYM_LIST_PATTERN = re.compile(rf"{PSEUDONYM_PATTERN}(?:, {PSEUDONYM_PATTERN})*")
 #: A fact that changes with any other setting of the site, and one that changes with the launcher's
 #: options, or with a variable that binds ranks.
 _CONFIGURATION, _BINDING = "site configuration", "binding"
@@ -263,7 +263,7 @@ def split(changes: Sequence[FactChange]) -> tuple[tuple[Switch, ...], tuple[tupl
     others: list[tuple[str, str]] = []
     for change in changes:
         if change.name == NODE_SET_FACT and all(
-            map(_NODES.fullmatch, (change.before, change.after))
+            map(_PSEUDONYM_LIST_PATTERN.fullmatch, (change.before, change.after))
         ):
             switches[NODE_SET_FACT] = Switch(NODE_SET_FACT, change.before, change.after)
             continue

@@ -164,7 +164,10 @@ def _latencies_and_bandwidths(excesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tail_measures(small: pl.DataFrame) -> pl.DataFrame:
-    """Mean over median of each launch, over all its short messages."""
+    """The log of each launch's tail (mean over median of short messages) over the usual tail.
+
+    Launches with few messages are left out.
+    """
     ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
     tails = small.group_by("launch", *_MEASURE_COLUMNS).agg(tail=ratio.log(), n=pl.col("n").sum())
     usual = pl.col("tail").median().over(*_MEASURE_COLUMNS)

@@ -54,7 +54,7 @@ _ATTRIBUTE_TOKEN = re.compile(
     rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTE_NAMES, key=len, reverse=True))})(?!\w)"
 )
 #: Every header contains one of these.
-_HEADER_HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
+_HEADER_WORD_PATTERN = r"job_completion_time|perf_value|_value|display_name|asctime"
 _DELIMITERS = "|,;\t"
 _MIN_COLUMNS = 3
 
@@ -190,7 +190,7 @@ def _rows_by_layout(
     lines: pl.DataFrame, result: ParsedFile
 ) -> list[tuple[LogLayout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
-    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HEADER_HINT))
+    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HEADER_WORD_PATTERN))
     headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:

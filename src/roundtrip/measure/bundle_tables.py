@@ -181,7 +181,7 @@ def require_valid_tables(tables: Tables, table_path: Callable[[str], Path]) -> N
 
 
 def require_valid_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
-    """UserError for invalid sample `rows`, or rows of no launch in `launches` that passed."""
+    """UserError if a sample row is invalid, or belongs to no passed launch in `launches`."""
     _require_passed_launches(
         rows.select(*LAUNCH_COLUMNS).unique().sort("launch").collect(), launches, file
     )

@@ -143,8 +143,9 @@ class ReaderProcess:
     ) -> Iterator[bytes]:
         """Run the function `task`, ``module:name``, in the process; yield its answer for each file.
 
-        It is called with limits, names of `files`, `content` and `arguments`.  UserError, with the
-        first file without an answer, if it raises one, reaches a limit, or the process dies.
+        It is called with limits, names of `files`, `content` and `arguments`.  If it raises
+        UserError, reaches a limit, or its process dies: UserError with the first file without an
+        answer.
         """
         per_byte = MEMORY_PER_JSON_BYTE if task == _JSON_TASK else MEMORY_PER_FILE_BYTE
         limits = ReadingLimits.for_size(len(content) or sum(map(_disk_bytes, files)), per_byte)

@@ -43,11 +43,11 @@ def _require_plain_value(value: Any) -> Any:
     return value
 
 
-_PlainValue = Annotated[Any, AfterValidator(_require_plain_value)]
+_ScalarOrList = Annotated[Any, AfterValidator(_require_plain_value)]
 
 
 class _Emulated(Record):
-    __pydantic_extra__: dict[str, _PlainValue]
+    __pydantic_extra__: dict[str, _ScalarOrList]
 
     wan_rtt_ms: NonNegative = 0.0
     hub_mbit_s: NonNegative = 0.0
@@ -71,7 +71,7 @@ class CaseRecord(Record):
     study: ShortText
     check: ShortText
     display_name: Text
-    parameters: dict[str, _PlainValue]
+    parameters: dict[str, _ScalarOrList]
     system: ShortText
     partition: ShortText
     environ: ShortText

@@ -58,7 +58,7 @@ def pdf_from_svg(text: str) -> bytes:
 
 
 def _empty_canvas(out: io.BytesIO, height: float) -> Canvas:
-    """An empty page, without the date that SOURCE_DATE_EPOCH sets even if `invariant`."""
+    """An empty page without a date: ReportLab writes SOURCE_DATE_EPOCH despite `invariant`."""
     epoch = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         return Canvas(out, pagesize=(COLUMN_WIDTH_PT, height), invariant=1, pageCompression=0)

@@ -108,14 +108,14 @@ def read_lock(file: Path) -> SpackLock:
                 dependencies=tuple(
                     (
                         edge["name"],
-                        _require_hash(edge["hash"]),
+                        _require_text_hash(edge["hash"]),
                         tuple(edge["parameters"].get("virtuals", ())),
                     )
                     for edge in entry.get("dependencies", ())
                 ),
             )
         roots = tuple(
-            RootSpec(root["spec"], _require_hash(root["hash"])) for root in content["roots"]
+            RootSpec(root["spec"], _require_text_hash(root["hash"])) for root in content["roots"]
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
@@ -126,7 +126,7 @@ def read_lock(file: Path) -> SpackLock:
     return SpackLock(file, roots, specs)
 
 
-def _require_hash(value: object) -> str:
+def _require_text_hash(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a hash is text, not {value!r:.40}")
     return value
