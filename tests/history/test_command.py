@@ -120,7 +120,6 @@ def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
     assert "regressed" in narrow_output and "…" not in narrow_output
 
 
-@pytest.mark.nightly
 def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) -> None:
     def kernel(number: int) -> str:
         return ("5.14.0", "5.15.0", "6.1.0")[(number > 32) + (number > 33)]
@@ -133,7 +132,6 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
     assert "5.15.0 → 6.1.0" in row and "5.14.0" not in row
 
 
-@pytest.mark.nightly
 def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     writer = NightWriter(tmp_path, series=1, launches=2, samples=2, change=once)
     writer.write(36)

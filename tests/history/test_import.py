@@ -108,7 +108,6 @@ def test_the_same_file_twice_is_one_import(reports: Path) -> None:
     assert len(list(reports.iterdir())) == 1
 
 
-@pytest.mark.nightly
 def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) -> None:
     rows = [row(1.5), row(1.7, "2026-11-03T02:00:00"), row(1.6, "2026-11-04T01:00:00")]
     for count in (1, 3):

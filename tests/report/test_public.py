@@ -75,7 +75,6 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
     assert {path.name for path in target.iterdir()} == {path.name for path in revision.iterdir()}
 
 
-@pytest.mark.nightly
 def test_a_correction_is_not_published_without_what_it_corrects(
     revision: Path, tmp_path: Path
 ) -> None:
@@ -89,7 +88,6 @@ def test_a_correction_is_not_published_without_what_it_corrects(
     assert [Path(line.split(" (")[0]).name for line in lines[:2]] == ["r1", "r2"]
 
 
-@pytest.mark.nightly
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
     tree = SyntheticTree(
         tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE
