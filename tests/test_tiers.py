@@ -14,8 +14,12 @@ from support.costs import Costs
 from support.tiers import part_of_test
 
 TESTS = Path(__file__).parent
-#: A limit that a sleeping test keeps and a busy one does not, whatever the machine.
-PLUGIN = "from support import costs\ncosts.LIMIT_S = 0.05\n"
+#: A limit that a sleeping test keeps and a busy one does not, the same on every machine.
+PLUGIN = """import os
+from support import costs
+costs.LIMIT_S = float(os.environ.get("LIMIT_S", 0.05))
+costs._processor_slowdown = lambda: 1.0
+"""
 BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end:\n    pass\n"
 
 
@@ -94,6 +98,12 @@ def test_a_unit_test_that_costs_more_than_its_limit_fails_the_run(
     process = run(tmp_path, f"{head}\n{busy(BUSY)}{tail}")
     assert process.returncode == status, process.stdout
     assert ("make it cheaper, or mark it nightly" in process.stdout) is bool(status)
+
+
+def test_a_unit_test_just_over_its_limit_is_listed_alone(tmp_path: Path) -> None:
+    process = run(tmp_path, f"def test_it():\n{busy(BUSY)}", LIMIT_S="0.2")
+    assert process.returncode == 0, process.stdout
+    assert "WARNING test_it.py::test_it: 0.3 s of processor time" in process.stdout
 
 
 def test_what_a_first_run_alone_costs_is_not_counted(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 Processor time is that of the test's process and of the children that it waited for.  What fixtures
 of a wider scope than the test take is not counted against the test that happens to come first; nor
-are imports: a test over the limit runs again, twice at most, and the cheapest run counts.  A run
-with nightly tests sets no limit.
+are imports: a test over the limit runs again, twice at most, and the cheapest run counts.  A test
+over the limit is listed, one over twice the limit fails the run.  A run with nightly tests sets no
+limit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from _pytest.runner import runtestprotocol
 #: Seconds of processor time that a unit test may take outside of shared fixtures, on a processor
 #: that runs the sum of squares below in `_REFERENCE_S`; on a slower or busier one, more.
 LIMIT_S = 2.0
+#: A run fails above this multiple of the limit, and only lists the tests below it: the same test
+#: took 1.8 s and 3.5 s within an hour, on one machine that other guests share.
+_NOISE_FACTOR = 2.0
 _REFERENCE_S = 0.06
 _MAX_RUNS = 3
 _LISTED_TESTS = 10
@@ -38,9 +42,9 @@ class Costs:
     net_s_by_test: dict[str, float] = field(default_factory=dict)
     wall_s_by_test: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def tests_over_limit(self) -> list[str]:
-        """The unit tests over the limit, the most expensive first."""
-        tests = [test for test, seconds in self.net_s_by_test.items() if seconds > LIMIT_S]
+    def tests_over(self, limit_s: float) -> list[str]:
+        """The unit tests that took more than so many seconds, the most expensive first."""
+        tests = [test for test, seconds in self.net_s_by_test.items() if seconds > limit_s]
         return sorted(tests, key=lambda test: -self.net_s_by_test[test])
 
     def report_lines(self) -> Iterator[str]:
@@ -157,7 +161,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if exitstatus == pytest.ExitCode.OK and COSTS.tests_over_limit():
+    if exitstatus == pytest.ExitCode.OK and COSTS.tests_over(_NOISE_FACTOR * LIMIT_S):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -167,10 +171,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("what the tests cost")
     for line in COSTS.report_lines():
         terminalreporter.write_line(line)
-    for test in COSTS.tests_over_limit():
+    for test in COSTS.tests_over(LIMIT_S):
+        seconds = COSTS.net_s_by_test[test]
+        is_failure = seconds > _NOISE_FACTOR * LIMIT_S
         terminalreporter.write_line(
-            f"FAILED {test}: {COSTS.net_s_by_test[test]:.1f} s of processor time, "
-            f"a unit test has {LIMIT_S}: "
-            "make it cheaper, or mark it nightly",
-            red=True,
+            f"{'FAILED' if is_failure else 'WARNING'} {test}: {seconds:.1f} s of processor time, "
+            f"a unit test has {LIMIT_S}: make it cheaper, or mark it nightly",
+            red=is_failure,
         )
