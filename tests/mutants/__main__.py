@@ -13,7 +13,7 @@ SEED = 20261123
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("draw", help="fill the list up: mutants that are void get a substitute")
+    commands.add_parser("draw", help="substitutes for mutants that are void or whose line is gone")
     commands.add_parser("trace", help="run tests once: which lines each of them reaches")
     run_parser = commands.add_parser("run", help="which tests kill each mutant")
     run_parser.add_argument("--only", default="", help="mutants whose name starts so")

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 from support.programs import CHECKOUT
@@ -45,8 +45,7 @@ _UNSEEN = {"strict", "frozen", "slots", "text", "capture_output", "timeout"}
 class Mutant:
     """`old` at `column` of `text` (a line without its indentation) becomes `new`.
 
-    `void` says why the mutant does not count: it cannot change behaviour, does not compile, or its
-    line is gone.
+    `void` says why the mutant does not count: it cannot change behaviour, or does not compile.
     """
 
     name: str
@@ -141,8 +140,8 @@ def write(mutants: list[Mutant]) -> None:
 
 
 def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]:
-    """The known mutants, filled up to so many that count."""
-    mutants = list(known)
+    """The known mutants whose line still exists, filled up to so many that count."""
+    mutants = [found for m in known if (found := m if m.void else m.located(CHECKOUT))]
     for total, patterns in ((python, _PYTHON), (cxx, _CXX)):
         folders: dict[str, list[str]] = {}
         for path in sorted(file for pattern in patterns for file in CHECKOUT.glob(pattern)):
@@ -163,7 +162,8 @@ def _quota(folders: dict[str, list[str]], total: int) -> Counter[str]:
 
 
 def _one(name: str, files: list[str], mutants: list[Mutant], seed: int) -> Mutant:
-    number = sum(mutant.folder == name for mutant in mutants) + 1
+    used_names = {mutant.name for mutant in mutants}
+    number = next(number for number in count(1) if f"{name}-{number}" not in used_names)
     rng = random.Random(f"{seed} {name} {number}")
     used_symbols = {(mutant.file, mutant.symbol) for mutant in mutants}
     file_counts = Counter(mutant.file for mutant in mutants)
