@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError, SkipTestError
+from reframe.core.exceptions import ReframeError, SanityError, SkipTestError
 
 from roundtrip.errors import UserError
 from roundtrip.measure import identity
@@ -125,13 +125,17 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def declared_mpi(self):
         """`family` and `version` of the toolchain's MPI, and how its version text begins (`says`).
 
-        None if the environment does not declare them.
+        None if the environment declares no version; ReframeError if nothing tells how to check it.
         """
         extras = self.current_environ.extras
-        family = _toolchain_catalogue(CHECKOUT).families.get(extras.get("mpi"))
-        if family is None or not extras.get("mpi_version"):
+        if not (version := extras.get("mpi_version")):
             return None
-        return {"family": extras["mpi"], "version": extras["mpi_version"], "says": family.answers}
+        name, families = extras.get("mpi"), _toolchain_catalogue(CHECKOUT).families
+        if name not in families:
+            file, legal = "site-configs/toolchains.toml", ", ".join(families)
+            why = f"no [family.{name}] tells how {version} is checked; there are: {legal}"
+            raise ReframeError(f"{file}: {why}")
+        return {"family": name, "version": version, "says": families[name].answers}
 
     @property
     def linked_mpi(self):

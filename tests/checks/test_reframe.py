@@ -11,12 +11,14 @@ import reframe.core.schedulers.local as local
 import reframe.frontend.executors.policies as policies
 from reframe.core import fields, variables
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.exceptions import SkipTestError
+from reframe.core.exceptions import ReframeError, SkipTestError
 from reframe.core.meta import RegressionTestMeta
 from reframe.core.schedulers import Job
 
 from checks import workarounds
+from checks.mixins.record import Recorded
 from checks.osu.osu import OSU, find_osu
+from roundtrip.measure import identity
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -76,3 +78,26 @@ def test_a_script_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     script.write_text("#!/bin/sh\nexit 7\n")
     script.chmod(0o755)
     assert local.osext.run_command_async(str(script)).wait() == 7
+
+
+def declared_mpi(extras: dict[str, str]) -> object:
+    launch = SimpleNamespace(current_environ=SimpleNamespace(extras=extras))
+    return Recorded.declared_mpi.fget(launch)
+
+
+@pytest.mark.parametrize(("mpi", "version"), [("mvapich2", "2.3.7"), ("mvapich", "4.0")])
+def test_the_version_of_an_mpi_that_spack_builds_is_checked(mpi: str, version: str) -> None:
+    declared = declared_mpi({"mpi": mpi, "mpi_version": version})
+    case = {"environ": "e", "simulated": False, "mpi": declared}
+    rank = {"host": "a", "ranks": [0], "library": f"{mpi.upper()} Version      :\t{version}\nMVAP"}
+    run = {"workload": "osu", "identity": [rank], "hosts": ["a"], "ranks": 1}
+    assert identity.mismatch_reason(case, run, None, 0) == ""
+    rank["library"] = "MPICH Version:\t4.3.0"
+    fault = identity.mismatch_reason(case, run, None, 0)
+    assert fault.endswith(f"but toolchain e is {mpi} {version}")
+
+
+def test_a_version_that_nothing_tells_how_to_check_fails_the_launch() -> None:
+    with pytest.raises(ReframeError, match=r"toolchains.toml: no \[family.newmpi\].* openmpi, mp"):
+        declared_mpi({"mpi": "newmpi", "mpi_version": "1.0"})
+    assert declared_mpi({"mpi": "newmpi"}) is None

@@ -86,7 +86,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
         (
             'family = "mpich"',
             'family = "lam"',
-            "unknown family 'lam'; there are: openmpi, mpich, smpi",
+            "unknown family 'lam'; there are: openmpi, mpich, mv",
             "family",
         ),
         ('wheel = "mpich==5.0.2"', 'wheel = "mpich>=5"', "is not NAME==VERSION", "wheel"),
