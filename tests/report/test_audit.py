@@ -230,6 +230,10 @@ NOTHING = {
 }
 
 
+def test_rules_are_numbered_without_gaps() -> None:
+    assert [rule.number for rule in RULES] == list(range(1, len(RULES) + 1))
+
+
 @pytest.mark.parametrize("number", range(1, len(RULES) + 1))
 def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None:
     assert held(number, SOUND).result == "pass", held(number, SOUND)

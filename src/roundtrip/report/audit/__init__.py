@@ -1,1 +1,1 @@
-"""The report's audit of itself against 22 rules of sound benchmarking."""
+"""The report's audit of itself against rules of sound benchmarking."""

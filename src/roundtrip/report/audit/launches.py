@@ -1,4 +1,4 @@
-"""Rules 2, 8 to 10, 13 to 15, 17 and 18: the records of launches and of their clocks.
+"""Rules on the records of launches and of their clocks.
 
 Launches record how times were taken; if they do not, the section of the report declares it.
 """
@@ -15,6 +15,8 @@ from roundtrip.report.audit.subject import (
     CLOCK_COLUMNS,
     AuditSubject,
     RuleOutcome,
+    RuleScope,
+    audit_rule,
     rule_broken,
     rule_kept,
     rule_kept_or_broken,
@@ -55,8 +57,9 @@ _CLAUSES_BY_TIMING_FACT: Mapping[str, Mapping[str, str]] = {
 }
 
 
+@audit_rule(2, RuleScope.STUDY_LAUNCHES, "Everything left out is listed with a reason")
 def audit_lost_launches(subject: AuditSubject) -> RuleOutcome:
-    """Rule 2: the report lists each launch that did not complete, with its reason."""
+    """The report lists each launch that did not complete, with its reason."""
     completed_count, lost_launches = subject.launches.height, subject.lost_launches
     if lost_launches.is_empty():
         if not completed_count:
@@ -68,8 +71,9 @@ def audit_lost_launches(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(f"{count} did not complete, each with a reason; {completed_count} did")
 
 
+@audit_rule(9, RuleScope.STUDY_LAUNCHES, "All factors and the setup are recorded")
 def audit_setup_record(subject: AuditSubject) -> RuleOutcome:
-    """Rule 9: launches record their hardware, software and parameters."""
+    """Launches record their hardware, software and parameters."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     columns = subject.audit_facts.build_columns
@@ -85,8 +89,9 @@ def audit_setup_record(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
 
 
+@audit_rule(13, RuleScope.STUDY_LAUNCHES, "Repetitions until a target precision; more than 5")
 def audit_repetitions(subject: AuditSubject) -> RuleOutcome:
-    """Rule 13: each case has enough launches for an interval; points that ended at a precision."""
+    """Each case has enough launches for an interval; points that ended at a precision."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     if subject.is_simulated:
@@ -101,8 +106,9 @@ def audit_repetitions(subject: AuditSubject) -> RuleOutcome:
     return rule_kept_or_broken(count >= minimum, detail)
 
 
+@audit_rule(14, RuleScope.STUDY_LAUNCHES, "Warm-up excluded and said so; cache state said")
 def audit_warm_up(subject: AuditSubject) -> RuleOutcome:
-    """Rule 14: warm-up is excluded, and the state of the cache is stated."""
+    """Warm-up is excluded, and the state of the cache is stated."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     discards = subject.launches["warmup_discarded"]
@@ -119,8 +125,9 @@ def audit_warm_up(subject: AuditSubject) -> RuleOutcome:
     return unknown_without_fact("the state of the caches before a sample")
 
 
+@audit_rule(15, RuleScope.STUDY_LAUNCHES, "Outliers kept, or their removal reported")
 def audit_kept_samples(subject: AuditSubject) -> RuleOutcome:
-    """Rule 15: the bundle has as many samples as the programs say they took."""
+    """The bundle has as many samples as the programs say they took."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     program_counts = subject.launches.select("launch", "taken").drop_nulls()
@@ -136,8 +143,9 @@ def audit_kept_samples(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(f"{detail}: as many as the programs wrote")
 
 
+@audit_rule(17, RuleScope.WHOLE_CAMPAIGN, "Uncontrolled factors are randomised")
 def audit_case_order(subject: AuditSubject) -> RuleOutcome:
-    """Rule 17: the order of cases, by start time, differs between rounds."""
+    """The order of cases, by start time, differs between rounds."""
     rows = subject.launches.drop_nulls(["campaign_round", "started"]).sort("started", "launch")
     if rows.is_empty():
         return unknown_without_fact("the campaign's round of each launch, and when it started")
@@ -151,8 +159,9 @@ def audit_case_order(subject: AuditSubject) -> RuleOutcome:
     return rule_kept_or_broken(count > 1, detail)
 
 
+@audit_rule(8, RuleScope.STUDY_LAUNCHES, "Tail percentiles where latency matters")
 def audit_tail_percentiles(subject: AuditSubject) -> RuleOutcome:
-    """Rule 8: sections with latencies print tail percentiles."""
+    """Sections with latencies print tail percentiles."""
     tail_facts = subject.audit_facts.latencies
     if tail_facts is None:
         return unknown_without_fact("of which values the slowest matter")
@@ -174,8 +183,13 @@ def audit_tail_percentiles(subject: AuditSubject) -> RuleOutcome:
     return rule_kept_or_broken(min(counts.values()) >= _MIN_TAIL_SAMPLES, evidence)
 
 
+@audit_rule(
+    10,
+    RuleScope.STUDY_LAUNCHES,
+    "Timer, synchronisation, summary over ranks; timer fine enough",
+)
 def audit_clock(subject: AuditSubject) -> RuleOutcome:
-    """Rule 10: the clock, its synchronisation and its resolution are stated and sufficient."""
+    """The clock, its synchronisation and its resolution are stated and sufficient."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     clauses = {
@@ -211,8 +225,9 @@ def audit_clock(subject: AuditSubject) -> RuleOutcome:
     return rule_kept_or_broken(passes, detail)
 
 
+@audit_rule(18, RuleScope.STUDY_LAUNCHES, "Single events are timed")
 def audit_single_events(subject: AuditSubject) -> RuleOutcome:
-    """Rule 18: samples are times of single events, or of batches that say so."""
+    """Samples are times of single events, or of batches that say so."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     batches = subject.points.filter(pl.col("batch") > 0)["batch"].to_list()

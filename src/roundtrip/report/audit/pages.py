@@ -1,4 +1,4 @@
-"""Rules 1, 11, 12, 16, 21 and 22: the quantities and plots of the report."""
+"""Rules on the quantities and plots of the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from roundtrip.report import units
 from roundtrip.report.audit.subject import (
     AuditSubject,
     RuleOutcome,
+    RuleScope,
     TableNumber,
+    audit_rule,
     rule_broken,
     rule_kept,
     rule_not_applicable,
@@ -34,8 +36,9 @@ _UNAMBIGUOUS_UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.value
 _RELATIVE_TOLERANCE = 1e-9
 
 
+@audit_rule(1, RuleScope.ANY_SECTION, "A ratio names its base and shows the base's value")
 def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
-    """Rule 1: each ratio in a table names its base, and a table has the value of the base."""
+    """Each ratio in a table names its base, and a table has the value of the base."""
     # Columns and rows that hold absolute values, or pure numbers of a series.
     amounts = [
         number
@@ -70,8 +73,9 @@ def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(f"{count} of ratios: each base has its own value in a table")
 
 
+@audit_rule(16, RuleScope.ANY_SECTION, "Units are unambiguous")
 def audit_units(subject: AuditSubject) -> RuleOutcome:
-    """Rule 16: each number and each axis has an unambiguous unit, or needs none."""
+    """Each number and each axis has an unambiguous unit, or needs none."""
     scales = [
         (figure.alt_text, scale)
         for figure, _ in subject.figures
@@ -131,8 +135,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
+@audit_rule(11, RuleScope.ANY_SECTION, "Upper bounds are drawn where they exist")
 def audit_upper_bounds(subject: AuditSubject) -> RuleOutcome:
-    """Rule 11: bounds that launches record must be drawn; others may be."""
+    """Bounds that launches record must be drawn; others may be."""
     if not subject.figures:
         return rule_not_applicable("draws no figure")
     figure_counts: Counter[str] = Counter()
@@ -154,8 +159,9 @@ def audit_upper_bounds(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
 
 
+@audit_rule(12, RuleScope.ANY_SECTION, "Spread on plots; lines only where interpolation is valid")
 def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
-    """Rule 12: figures show intervals, captions name their level, and lines say what they join."""
+    """Figures show intervals, captions name their level, and lines say what they join."""
     if not subject.figures:
         return rule_not_applicable("draws no figure")
     if subject.is_simulated:
@@ -194,8 +200,9 @@ def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
     return rule_kept(detail)
 
 
+@audit_rule(21, RuleScope.ANY_SECTION, "Every threshold printed")
 def audit_thresholds(subject: AuditSubject) -> RuleOutcome:
-    """Rule 21: the report prints the thresholds of all studies and of the section's study."""
+    """The report prints the thresholds of all studies and of the section's study."""
     tables = _subject_thresholds(subject, subject.analysis)
     texts = [text for text in (subject.analysis.toml_text, subject.analysis.default_toml) if text]
     if all(text in subject.section_title_by_text for text in texts):
@@ -231,8 +238,9 @@ def _subject_thresholds(
     }
 
 
+@audit_rule(22, RuleScope.ANY_SECTION, "Printed values are those of the launches")
 def audit_printed_values(subject: AuditSubject) -> RuleOutcome:
-    """Rule 22: printed values are medians of their series, printed ratios those of claims."""
+    """Printed values are medians of their series, printed ratios those of claims."""
     series = [number for number in subject.numbers if number.quantity.series_key]
     claims = [number for number in subject.numbers if number.quantity.is_claim]
     claim_ends = {

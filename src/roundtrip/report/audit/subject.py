@@ -1,10 +1,11 @@
-"""What a rule is applied to: one section of the report with its facts, launches and claims."""
+"""A rule, and what it is applied to: a section of the report with its facts, launches, claims."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from enum import StrEnum
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import polars as pl
@@ -20,10 +21,8 @@ from roundtrip.report.blocks import (
     RichText,
     StatusColour,
     Table,
-    Verbatim,
     flatten_blocks,
 )
-from roundtrip.report.data import BundleData
 from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
@@ -168,53 +167,36 @@ class AuditSubject:
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
-def audit_subjects(
-    data: BundleData,
-    verdicts: Mapping[Claim, ClaimVerdict],
-    sections: Sequence[AuditedSection],
-    all_sections: Sequence[ReportSection],
-) -> tuple[list[AuditSubject], AuditSubject]:
-    """A subject for each section and for each study without one; and one for all launches."""
-    printed_files = {
-        block.text: f"“{part.title}”"
-        for part in all_sections
-        for block in flatten_blocks(part.blocks)
-        if isinstance(block, Verbatim)
-    }
+class RuleScope(StrEnum):
+    """What a rule applies to."""
 
-    def subject(
-        title: str,
-        chapter: AuditedSection | None,
-        rows: pl.DataFrame,
-        claims: Mapping[Claim, ClaimVerdict],
-    ) -> AuditSubject:
-        is_passed = pl.col("status") == "passed"
-        launches = rows.filter(is_passed)
-        clocks = launches.select("launch", *CLOCK_COLUMNS)
-        points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-        return AuditSubject(
-            title=title,
-            section=chapter,
-            launches=launches,
-            lost_launches=rows.filter(~is_passed),
-            points=points.select("status", "batch", "median_s", *CLOCK_COLUMNS),
-            launches_with_placement=frozenset(data.placement["launch"]),
-            samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
-            verdicts=claims,
-            analysis=data.analysis,
-            env_records=data.env_records,
-            section_title_by_text=printed_files,
-            series_medians=data.series_medians,
-        )
+    STUDY_LAUNCHES = "the launches of a study"
+    CLAIMING_SECTION = "a section that claims"
+    ANY_SECTION = "a section of the report"
+    WHOLE_CAMPAIGN = "the campaign as a whole"
 
-    studies = data.launches["study"].fill_null("")
-    all_subjects = []
-    for chapter in sections:
-        claims = {claim: verdicts[claim] for claim in chapter.claims or ()}
-        mask = studies == chapter.study.name if chapter.study else studies.is_null()
-        all_subjects.append(subject(chapter.title, chapter, data.launches.filter(mask), claims))
-    names = sorted(set(studies) - {chapter.study.name for chapter in sections if chapter.study})
-    for name in names:
-        title = name or "launches whose study is not known"
-        all_subjects.append(subject(title, None, data.launches.filter(studies == name), {}))
-    return all_subjects, subject("The campaign", None, data.launches, verdicts)
+    def includes(self, subject: AuditSubject) -> bool:
+        """Whether a rule of this scope applies to a section or study."""
+        section = subject.section
+        if self is RuleScope.STUDY_LAUNCHES:
+            return section is None or section.study is not None
+        if self is RuleScope.CLAIMING_SECTION:
+            return section is not None and section.claims is not None
+        return section is not None
+
+
+@dataclass(frozen=True)
+class AuditRule:
+    """A rule, printed as C`number`, and the function that audits one subject."""
+
+    number: int
+    scope: RuleScope
+    statement: str
+    audit_subject: Callable[[AuditSubject], RuleOutcome]
+
+
+def audit_rule(
+    number: int, scope: RuleScope, statement: str
+) -> Callable[[Callable[[AuditSubject], RuleOutcome]], AuditRule]:
+    """Make a function the rule C`number`; `audit.section` finds it in its module."""
+    return partial(AuditRule, number, scope, statement)
