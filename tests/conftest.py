@@ -1,7 +1,5 @@
 """State of the session's own, run trees as a fixture; no deadlines, which would test a machine."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

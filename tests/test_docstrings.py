@@ -4,8 +4,6 @@ Public is what has no leading underscore in its name or in a name around it.  A 
 docstring, nor does a method that a documented base class declares.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

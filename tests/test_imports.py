@@ -2,8 +2,6 @@
 that exist.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A partial folder outlives no process for long."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Folders by their variables, and of a user who has no home."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

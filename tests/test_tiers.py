@@ -1,7 +1,5 @@
 """The tiers of the tests, their parts, and what a test may cost."""
 
-from __future__ import annotations
-
 import fcntl
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Launches of an arm that Slurm prevents are repeated, and are no failures of the arm."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

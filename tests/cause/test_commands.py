@@ -1,7 +1,5 @@
 """Versions that commands build and launch: of git, of Spack, of a variable."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The search over facts: it names the cause of the step and its share, and seldom anything else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A search on disk: it goes on after a kill, says when a budget cannot suffice, and is replayed."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Hashable

@@ -1,7 +1,5 @@
 """The search over ordered versions: the first slow one, a second one, none, and what is skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

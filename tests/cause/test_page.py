@@ -1,7 +1,5 @@
 """The report of a search: its answer, its picture and its tables say what the launches show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from support.searches import SimulatedLauncher, make_plan

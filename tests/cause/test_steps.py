@@ -1,7 +1,5 @@
 """From a step of real nights to what can be switched: the sample with the planted eager limit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

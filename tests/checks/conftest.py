@@ -1,7 +1,5 @@
 """A machine whose toolchains are folders without programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

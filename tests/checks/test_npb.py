@@ -1,7 +1,5 @@
 """The NPB checks on site `virtual`: which cases there are, and what their jobs would do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What ReFrame is told of a check, how it starts one rank, and what is mended in its modules."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import SimpleNamespace

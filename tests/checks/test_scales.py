@@ -1,7 +1,5 @@
 """Checks at a scale: what a site can hold is listed, what it cannot is skipped with the reason."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Site `local` in the pinned ReFrame: loads, and lists exactly the cases of what is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

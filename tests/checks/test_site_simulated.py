@@ -1,7 +1,5 @@
 """Site `simulated` in the pinned ReFrame: what it offers, skips with which reason, and lays out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

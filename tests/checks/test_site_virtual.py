@@ -1,7 +1,5 @@
 """Site `virtual`: what its transports are said to be is what a job script sets."""
 
-from __future__ import annotations
-
 import runpy
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A launch is whole if it reached its last size, and its ranks are on the requested sockets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Each rank says where it is, and then is the program that was requested."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

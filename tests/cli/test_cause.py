@@ -1,8 +1,6 @@
 """``roundtrip bisect`` to its end, on a history of git whose slow commit is planted, and ``blame``
 with launches that the test plays: the variables of an arm decide how fast they are."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,8 +1,6 @@
 """``roundtrip compare`` and ``ab``: exit statuses, files, one line for bad input.  The launches of
 ``ab`` are played by the test."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -1,7 +1,5 @@
 """What `roundtrip` alone prints, which site is meant without one, and the list of commands."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``roundtrip nodes``: who is sick, in one line each, and the exit status."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How a command may end: one line and a status, whatever was done to it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``roundtrip collect`` prints the bundle of a run, and ``schema`` describes JSON key by key."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

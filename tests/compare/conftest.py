@@ -1,7 +1,5 @@
 """Sides of comparisons, of trees whose truth is known."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

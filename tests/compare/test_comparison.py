@@ -1,7 +1,5 @@
 """What is claimed of two sides, what is only shown or not compared, and when a run may stop."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

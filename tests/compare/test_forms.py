@@ -1,7 +1,5 @@
 """The forms of a comparison: each is legal, and none lets a name of a case into its markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a user may name, and the error when it is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

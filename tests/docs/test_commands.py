@@ -1,8 +1,6 @@
 """Every command in the guides is run by a test, here or by one named here, or by hand: then a table
 of a guide says when."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

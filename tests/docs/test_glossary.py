@@ -1,7 +1,5 @@
 """Every term that a report prints in a verdict, a label or the heading of a table is explained."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

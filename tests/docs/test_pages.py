@@ -3,8 +3,6 @@
 docs/cluster.md has the order of steps where another fails, docs/trouble.md what users look up.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

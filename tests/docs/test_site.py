@@ -1,7 +1,5 @@
 """`make site` builds a site that loads nothing from another host and keeps no reader out."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Real launches of two toolchains, or of one under two names, until they are distinguished."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Real MPI jobs through real ReFrame on site `local`: run, kill, resume, report."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,8 +1,6 @@
 """Real launches: a planted slow commit of an MPI program, another MPI among harmless variables, and
 another binding are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

@@ -6,8 +6,6 @@ One night is measured before; twenty more are copies of it, with invented noise.
 the two nodes is long, so that what a message costs is its way, and not the load of the machine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Real launches of something else than was requested: they fail, and the line names both sides."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 They are no MPI programs and measure nothing; all around them is real.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

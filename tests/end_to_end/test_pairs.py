@@ -2,8 +2,6 @@
 with a drained node in the second.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The ring by plain ReFrame: in one machine, and between nodes of a virtual cluster on a hub."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A site that `roundtrip site new` writes on a real Slurm, tried and mended on its nodes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Real Slurm jobs on a virtual cluster: by plain ReFrame, and by ``sbatch nightly.sbatch``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The drill: nightly one fault of each kind, with ``--drill`` (`make faults`) all of them."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """Judges a run tree after a fault: nothing lost, nothing doubled, no false green; and counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter, defaultdict

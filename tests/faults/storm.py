@@ -1,7 +1,5 @@
 """Faults injected while a campaign measures on a virtual cluster, one in each launch that comes."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

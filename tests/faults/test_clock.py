@@ -4,8 +4,6 @@ The wall clock moves for the campaign and all that it starts (``stepped_clock.cp
 monotonic one goes on, as it does when a real clock is set.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 import subprocess

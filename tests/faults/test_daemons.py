@@ -1,7 +1,5 @@
 """Daemons that a night stands on, away for 40 s while it measures."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """A file system that is full from a moment on until it is freed; files of a run tree damaged."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -3,8 +3,6 @@
 Whatever else uses the machine meanwhile, it must cause none of these marks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The campaign's own process struck by KILL, TERM and INT at every point of its way."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import signal

@@ -1,7 +1,5 @@
 """The campaign's own Slurm job cancelled, stopped or requeued at points of its way, or rebooted."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -3,8 +3,6 @@
 No launch may pass under which the link changed, was cut or flapped.
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import time

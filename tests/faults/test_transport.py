@@ -3,8 +3,6 @@
 NetPIPE 3.7.2 runs between two nodes, emulated by namespaces of one machine.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

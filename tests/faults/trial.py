@@ -1,7 +1,5 @@
 """One campaign run that is invoked, struck and resumed until it is whole."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

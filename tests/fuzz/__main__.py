@@ -3,8 +3,6 @@
 Prints a table of readers; exit status 1 if there was any finding, with the seed of each.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -2,8 +2,6 @@
 bundles with a changed file.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator

@@ -2,8 +2,6 @@
 and what upstream programs print.
 """
 
-from __future__ import annotations
-
 import datetime
 import io
 from collections.abc import Callable

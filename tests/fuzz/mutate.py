@@ -1,7 +1,5 @@
 """Mutations of a file's content, drawn from a seeded generator: bytes, lines, values of JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

@@ -4,8 +4,6 @@ A check returns whether the reader accepted the content.  UserError is a rejecti
 is raised is a finding.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Runs cases of the fuzzer: one case is a reader and a seed, and can be run again alone."""
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import json

@@ -1,7 +1,5 @@
 """A thousand cases of the fuzzer, the same each time; `make fuzz` runs a hundred thousand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

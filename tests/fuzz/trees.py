@@ -1,7 +1,5 @@
 """Whole run trees, mutated: nothing raises, what was not touched is kept, what was is not."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

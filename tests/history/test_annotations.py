@@ -1,7 +1,5 @@
 """What people say of nights, what of it and of earlier nights goes into a bundle, and imports."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

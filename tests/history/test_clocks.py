@@ -1,7 +1,5 @@
 """Which node has the clock that disagrees with the others."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """``roundtrip history``: what changed over the published nights of a site."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """From the table of nights to the verdict of each series, and calibration on known noise."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a night was measured with: toolchains, Spack hashes, and long values that stay apart."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``roundtrip import``: what it prints, keeps and counts once."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What ReFrame 4.0 to 4.10 wrote is read whole; tables that somebody changed; directions."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import UTC, datetime
 from pathlib import Path

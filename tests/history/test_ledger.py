@@ -1,7 +1,5 @@
 """The nights of a site from its published reports: which count, and what each series measured."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

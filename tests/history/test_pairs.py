@@ -1,7 +1,5 @@
 """Launches between pairs of nodes leave the ordinary series, and give each node one of its own."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from datetime import date

@@ -1,7 +1,5 @@
 """A damaged row of a log is set aside with its line, and costs no other row."""
 
-from __future__ import annotations
-
 import datetime
 import time
 import zoneinfo

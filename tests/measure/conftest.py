@@ -1,7 +1,5 @@
 """A campaign of two cases, whose ReFrame sessions the test plays; run trees of one toolchain."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """analysis.toml: what is wrong in one, and files that are older than a table or a threshold."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

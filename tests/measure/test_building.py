@@ -1,7 +1,5 @@
 """Building is a stage of its own: seen while it runs, and no part of the campaign's time."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The bundle: all of a run, the same bytes each time, nothing hidden, nothing leaked."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """The tables of a bundle: what they hold, what is refused, points, medians, simulation."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

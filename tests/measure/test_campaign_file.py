@@ -1,7 +1,5 @@
 """Campaign files: what is declared, and one clear line for what is wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was worse is launched again in the time that is left, apart from the night itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """What leaves a site: named fields, tuning variables, and no private value in any byte."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """When a launch counts as disturbed, and why."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run records of machine and software, and that it ends when a pinned file changes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A launch that ran something else, or elsewhere, than requested fails, and names both sides."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from pathlib import Path

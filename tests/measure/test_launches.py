@@ -1,7 +1,5 @@
 """The scanner: what counts as a launch, and why the others failed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

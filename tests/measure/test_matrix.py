@@ -1,7 +1,5 @@
 """The expected matrix, also of `roundtrip ab`: all is run, or skipped with a reason."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

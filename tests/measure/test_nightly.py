@@ -1,7 +1,5 @@
 """The job of every night, with commands of Slurm that the test plays."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Nodes: what Slurm says of them, and launches on pairs, without their names."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which claims a campaign can make, how many launches completed, and why others did not."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Names of hosts: pseudonyms, the key of the site that makes them, and the way back."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """What others wrote is read within limits, and a file that reaches one is named in one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Records of a run tree: what their models refuse, rounds of sessions, and what link.json says."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

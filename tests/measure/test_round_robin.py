@@ -1,7 +1,5 @@
 """Pairs of nodes: each pair meets once over the nights, whatever is drained, lost or resumed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

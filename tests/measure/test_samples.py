@@ -1,7 +1,5 @@
 """Reading of samples.csv, and its seal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """While Slurm is silent, or takes nodes away, a run waits: no case is blamed, all is reported."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """How cases become ReFrame command lines, each named once; rounds in the order ABBA."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Starting is quick: guarded by counts, because times depend on the machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

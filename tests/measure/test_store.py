@@ -1,7 +1,5 @@
 """Where published reports are, how one is added, and that no other module knows."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which run a later invocation goes on with, and who holds a site."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Somebody else's tree: regular files in it only; what one launch's files hold fails it alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``python -m mutants draw | trace | run | table``; tests/README.md says how."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """Applies each mutant in the scratch copy, and runs the tests that can see it."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """A scratch copy of the checkout's commit, in which mutants live; the checkout is not touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Published nights and a browser as fixtures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Each rule of the self-audit passes, fails and is not applicable by the facts it is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

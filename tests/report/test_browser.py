@@ -1,7 +1,5 @@
 """The page in a real browser: its script and no other, nothing cut off, no reader kept out."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html as entities

@@ -1,7 +1,5 @@
 """What a report and ``roundtrip history`` say of launches that were made again."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """What a run decides: by which test, in which families, and how many launches it takes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Bundles that somebody wrote over, manifest and all: one line, never a traceback."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

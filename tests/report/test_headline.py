@@ -1,7 +1,5 @@
 """The values on top of a report are medians over launches, of the toolchains that are best."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import median

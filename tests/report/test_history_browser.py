@@ -1,7 +1,5 @@
 """The history page in a real browser: a year of 500 series, found, filtered, opened, printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The history page as text: what it says of each series, and that it says it again."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The section on changes since earlier nights, and the nights, series and changes it rests on."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

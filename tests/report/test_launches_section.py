@@ -1,7 +1,5 @@
 """What the report says of launches: what went wrong with them, and where the noise is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The table of machines by metrics: newest night that counts, interval, trend, and no claim."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

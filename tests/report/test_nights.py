@@ -1,7 +1,5 @@
 """A night is published once, whatever comes before it; its report holds the nights before."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

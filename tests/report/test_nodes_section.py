@@ -1,7 +1,5 @@
 """The report of a campaign over pairs names the sick node first, and maps every pair."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a number of a report to all its nights: every such link leads to a series that is there."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

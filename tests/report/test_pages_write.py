@@ -1,7 +1,5 @@
 """The derived pages of a folder of reports: complete, linked, the same again, and never half."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import re

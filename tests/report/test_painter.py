@@ -1,7 +1,5 @@
 """Drawings: whatever the values, valid XML, inside the frame or clipped, the same each time."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Publishing for a static host: whole and clean revisions, never over another, no name in them."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import re

@@ -1,7 +1,5 @@
 """Reports are published once, verified, and the same bytes wherever they are rebuilt."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Both renderers draw the same blocks, what answers comes first, and data are no markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

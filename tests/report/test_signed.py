@@ -1,7 +1,5 @@
 """Signed nights: who signed one, and forgeries that publishing and the history refuse."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Reports of simulations: labelled everywhere, proved equal, and without claims and intervals."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

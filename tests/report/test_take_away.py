@@ -1,7 +1,5 @@
 """What a reader takes away: figures as PDF, tables as CSV, a summary, a sheet of paper."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

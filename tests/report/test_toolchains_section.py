@@ -1,7 +1,5 @@
 """Toolchain against toolchain: only what shared rounds, and a winner only where it was found."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The samples are what this checkout makes of their bundles and nights, small, and as they say."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bootstrap` and the recipes of containers on all kinds of machines, with a PATH of fakes."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pty

@@ -1,7 +1,5 @@
 """Rules for what is committed: locked, without addresses of registries, safe for ReFrame."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wheel lays out a campaign folder, and its libraries work at both ends of their bounds."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 `ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/site_configs` writes `golden/` anew: read the difference.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

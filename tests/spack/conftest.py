@@ -1,7 +1,5 @@
 """The real Spack, where there is one, and a copy of the checkout for it to write into."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

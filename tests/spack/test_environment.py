@@ -1,7 +1,5 @@
 """The root spack.yaml and every site's Spack part, as text: no Spack is needed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 Those of the testbed extend Spack's own for the virtual cluster.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import sys

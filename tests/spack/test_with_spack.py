@@ -1,7 +1,5 @@
 """What the real Spack says of the environment, the recipes and their style, where there is one."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """The number and the length of launches: known answers, simulated launches, properties."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

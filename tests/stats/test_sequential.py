@@ -1,7 +1,5 @@
 """Verdicts that may be read at any time: exact under fair coins, seldom false, soon decided."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Statistics, and the rank interval of the median: SciPy as oracle, coverage, properties."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

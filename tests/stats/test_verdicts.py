@@ -1,7 +1,5 @@
 """Pairs of launches, p-values and verdicts: SciPy as oracle, simulated claims, families."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

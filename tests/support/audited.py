@@ -1,7 +1,5 @@
 """An audited report that keeps every rule (`SOUND`), and parts to change in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -4,8 +4,6 @@ As a program it draws a part of a page (``python tests/support/browser.py URL SE
 prints the processor time in seconds that a page takes until it is drawn (``... URL``).
 """
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import json

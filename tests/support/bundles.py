@@ -1,7 +1,5 @@
 """Bundles: recorded, written over with a manifest that matches, and published without a page."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The command line, in this process or in one of its own, and its answers as JSON."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

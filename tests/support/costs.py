@@ -7,8 +7,6 @@ over the limit is listed, one over twice the limit fails the run.  A run with ni
 limit.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Writes the files of a launch, as small as the readers allow."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

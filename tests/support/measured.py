@@ -1,7 +1,5 @@
 """Bundles of the example study `barrier`, of invented values: one for each launch and arm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter

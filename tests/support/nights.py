@@ -4,8 +4,6 @@ As a program it writes a tree of reports to measure with:
 ``python tests/support/nights.py REPORTS [NIGHTS [SERIES [FIRST]]]``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Published nights of a campaign over pairs of nodes: bundles as the collector writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs that tests run: git, commands of this checkout, and scripts that stand for others."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

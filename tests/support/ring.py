@@ -1,7 +1,5 @@
 """A bundle of the ring study whose truth is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A launcher for searches for causes, whose simulated launches have a known speed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Hashable, Sequence
 

@@ -3,8 +3,6 @@
 As a program: ``python tests/support/simulated.py REPORT``, the folder of a revision.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Software of a machine, as fixtures: a Spack environment, a linked program, Slurm, sources."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

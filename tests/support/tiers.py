@@ -6,8 +6,6 @@ tests, the same for each checkout.  With ``-n`` the tests of one file stay toget
 fixtures' sake, and all `live` ones run one after another.  While a `quiet` one runs, no other does.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import re

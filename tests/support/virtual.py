@@ -1,7 +1,5 @@
 """A virtual cluster for tests, and what runs on it: plain commands, campaigns by sbatch."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -3,8 +3,6 @@
 Seeded.  The verdict on a series is known: it was planted, and no detector takes part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """2 MB over TCP: ``bulk.py receive`` prints Mbit/s, ``bulk.py send HOST`` sends them."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import time

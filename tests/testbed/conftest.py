@@ -1,7 +1,5 @@
 """Virtual clusters for tests: real ones, below a state directory of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

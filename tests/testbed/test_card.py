@@ -1,7 +1,5 @@
 """`testbed/card` with stand-ins for Spack, the cluster and roundtrip: which commands it runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A real cluster of 2+2 nodes: Slurm, isolation, the way in, and its files."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

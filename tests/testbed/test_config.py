@@ -1,7 +1,5 @@
 """The files and scripts that are written for a cluster, without one."""
 
-from __future__ import annotations
-
 import pytest
 from vclusterlib import UserError, network, slurmconf
 from vclusterlib.link import LinkSettings, netem_script

@@ -1,7 +1,5 @@
 """Which processes `node` becomes, and where it is refused, without a cluster."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 

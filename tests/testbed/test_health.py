@@ -1,7 +1,5 @@
 """What `status` and `up` make of the answers of a running cluster, without one."""
 
-from __future__ import annotations
-
 import pytest
 from vclusterlib import VclusterError, lifecycle
 from vclusterlib.spec import Spec

@@ -1,7 +1,5 @@
 """Clusters of other kinds: with accounting, without root, on a 10BASE-T hub."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

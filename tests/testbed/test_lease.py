@@ -1,7 +1,5 @@
 """The lease: one holder at a time, nobody else changes the link, and what happened is recorded."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

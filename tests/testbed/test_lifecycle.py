@@ -1,7 +1,5 @@
 """up is all or nothing and mends what a crash left; down leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What is applied to the links, without a cluster, and what is read of the pings that test one."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """The link's own GoogleTests: queue, serialisation, hub, loss, commands; and its command line."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

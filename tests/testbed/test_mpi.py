@@ -4,8 +4,6 @@ An MPI that finds a way around the emulated network, or that silently starts N j
 would give plausible numbers; that is why number, hosts and lower bound are asserted.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The harness of ``make night``: its commands can be run, its table separates right from wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A node: its first process, its group, in folders that stand for cgroups, and how it is tried."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from vclusterlib import UserError, spec
 from vclusterlib.spec import Spec, parse_nodes

@@ -1,7 +1,5 @@
 """Bad input: one clear line on stderr, exit status 2, nothing left behind.  Needs no root."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

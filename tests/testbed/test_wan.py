@@ -1,7 +1,5 @@
 """The emulated WAN: what it adds, what it leaves alone, who may change it; and nodes made sick."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

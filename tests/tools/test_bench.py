@@ -1,8 +1,6 @@
 """Arithmetic and errors of the benchmark program, and what its A/A figure counts: something of two
 toolchains, little of one."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A source mirror is filled from what is declared, and holds nothing but what recipes want."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The build by CMake: what is installed, as Spack does it, and how long the tests may take."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

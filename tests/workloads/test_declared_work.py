@@ -1,7 +1,5 @@
 """Declared work costs nothing but in a simulation: the compiler makes the same code without it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

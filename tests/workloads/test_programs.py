@@ -1,7 +1,5 @@
 """The tests of workloads/ by CTest: the quick ones with Open MPI, nightly all with both MPIs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

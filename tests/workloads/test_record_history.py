@@ -1,7 +1,5 @@
 """The recording of NPB histories: tolerances follow from the spread, and the source compiles."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

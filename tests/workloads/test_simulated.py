@@ -2,8 +2,6 @@
 a replay of the timed section takes as long as the launch, and what would wait for ever is skipped.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -2,8 +2,6 @@
 from where Python and C++ have them.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The workload that `roundtrip study new` writes: it builds, tests itself and measures."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

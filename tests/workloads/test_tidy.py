@@ -3,8 +3,6 @@
 A file of its own, behind theirs, so that whichever process of pytest-xdist is free first takes it.
 """
 
-from __future__ import annotations
-
 import pytest
 from support.programs import LOWEST_PRIORITY_COMMAND, run_in_checkout
 

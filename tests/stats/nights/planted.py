@@ -1,7 +1,5 @@
 """Series of nights whose truth is known: noise of a known kind, and what is planted in it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from roundtrip.measure import analysis

@@ -1,7 +1,5 @@
 """The rule by which launches that were made again confirm: known answers, and how often it errs."""
 
-from __future__ import annotations
-
 from math import comb
 
 import pytest

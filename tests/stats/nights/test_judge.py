@@ -1,7 +1,5 @@
 """What is known of series in which something was planted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Series with two modes: visits are noise, a third level is not, and a change of shares is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

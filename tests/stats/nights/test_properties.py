@@ -1,7 +1,5 @@
 """What must not change what is found: the unit, the order of series, the spread."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

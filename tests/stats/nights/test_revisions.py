@@ -1,7 +1,5 @@
 """What became of change points that were reported after the night before."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

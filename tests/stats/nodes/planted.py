@@ -1,7 +1,5 @@
 """Launches between nodes whose truth is known: rounds of pairs, noise of several kinds, effects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A node is flaky whose launches fail more often than the others do; its partners are not."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sick are named, the healthy are not, and what cannot be decided is said."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
