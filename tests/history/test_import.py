@@ -26,7 +26,7 @@ WIDGETS = ("--higher-is-better", "wid*")
 
 
 def row(
-    value: float, time: str = "2026-11-03T01:00:00", metric: str = "lat", unit: str = "us"
+    value: float | str, time: str = "2026-11-03T01:00:00", metric: str = "lat", unit: str = "us"
 ) -> str:
     return f"{time}|Check %n=2 /0123abcd @tulip:cpu+gcc|nid[001-002]|{metric}|{value}|{unit}"
 
@@ -137,6 +137,22 @@ def test_the_interval_of_a_night_is_at_the_level_of_the_site(
     )
     (night_row,) = ledger.read_ledger(*place).nights.iter_rows(named=True)
     assert (night_row["low"], night_row["high"]) == (2, 5)
+
+
+def test_a_night_around_noon_utc_is_not_divided(tmp_path: Path, reports: Path) -> None:
+    """Nightly jobs of California, which end at 2 to 5 o'clock there."""
+    times = [f"2026-11-{day:02}T{hour}:00:00" for day in (3, 4) for hour in (10, 11, 12, 13)]
+    run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
+    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
+    assert nights["night"].to_list() == ["2026-11-03T10:00:00Z", "2026-11-04T10:00:00Z"]
+    assert nights["launches"].to_list() == [4, 4]
+
+
+def test_lines_with_the_same_fault_are_one_message(tmp_path: Path) -> None:
+    rows = [row("nan", f"2026-11-{day:02}T01:00:00") for day in range(1, 31)]
+    status, message, rejects = run(log(tmp_path / "logs", *rows, row(1)))
+    assert status == 1 and message.endswith("30 set aside")
+    assert rejects == [f"{tmp_path}/logs/Check.log:2: lat is not finite (and 29 more lines)"]
 
 
 def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:
@@ -251,6 +267,7 @@ def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) 
         "run 0, test case 1: no name of the test, or not where it ran",
     ]
     assert imported_nights.read_imports(reports.parent, 0.95)[0].filter(metric="copy").height == 2
+    assert imported_nights.read_imports(reports.parent, 0.95)[0].filter(metric="triad").height == 3
 
 
 def test_an_import_that_was_changed_is_refused(reports: Path) -> None:

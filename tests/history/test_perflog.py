@@ -35,8 +35,8 @@ def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[R
         (row("x"), "bw is not a number"),
         (row("nan"), "bw is not finite"),
         (row("-inf"), "bw is not finite"),
-        (row(1, "yesterday"), "no time at which the job ended"),
-        (row(1, "9999-01-01T00:00:00"), "no time at which the job ended"),
+        (row(1, "yesterday"), perflog.NO_TIME),
+        (row(1, "9999-01-01T00:00:00"), perflog.NO_TIME),
         (row(1, env='{"OMP": '), "broken JSON in column 8"),
         (row(1, name=""), "no name of the test, or not where it ran"),
         (row(1, name="x" * 1001), "a name that is too long"),
@@ -51,6 +51,14 @@ def test_a_damaged_row_is_set_aside(bad_row: str, reason: str) -> None:
     rows, rejects = parse(HEAD, row(1), bad_row, row(2))
     assert rows == [(2, 1), (4, 2)]
     assert rejects == [Reject(3, reason)]
+
+
+def test_a_faulty_value_costs_no_other_value_of_its_row() -> None:
+    head = f"{HEAD}|lat_value|lat_unit|err_value|err_unit"
+    rows, rejects = parse(head, f"{row(1)}|nan|us|x|us", f"{row('inf')}|2|us|3|us")
+    assert rows == [(2, 1), (3, 2), (3, 3)]
+    reasons = ["lat is not finite", "err is not a number", "bw is not finite"]
+    assert rejects == [Reject(line, text) for line, text in zip((2, 2, 3), reasons, strict=True)]
 
 
 def test_a_row_that_is_not_utf8_is_set_aside() -> None:

@@ -260,21 +260,21 @@ def import_files(
         raise UserError(f"--timezone {timezone!r}: {legal}") from None
     options = ImportOptions(zone, lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
-    if result.folder is None and len(result.rejects) == 1:
-        raise UserError(result.rejects[0])
-    for line in result.rejects[:_MAX_PRINTED_REJECTS]:
+    if result.folder is None and len(result.messages) == 1:
+        raise UserError(result.messages[0])
+    for line in result.messages[:_MAX_PRINTED_REJECTS]:
         print(line, file=sys.stderr)
-    if rest := result.rejects[_MAX_PRINTED_REJECTS:]:
+    if rest := result.messages[_MAX_PRINTED_REJECTS:]:
         print(f"and {len(rest)} more", file=sys.stderr)
     if result.folder is None:
         raise UserError(f"nothing usable in {result.files} files")
     typer.echo(
         f"{result.values} values of {result.series} series from {result.files} files, "
-        f"{result.empty_rows} rows without a value, {len(result.rejects)} set aside"
+        f"{result.empty_rows} rows without a value, {result.set_aside} set aside"
     )
     typer.echo(f"imported: {result.folder}")
     write_pages(paths.reports())
-    raise typer.Exit(int(bool(result.rejects)))
+    raise typer.Exit(int(bool(result.messages)))
 
 
 @command("schema history", name="schema")

@@ -5,7 +5,8 @@ never overwritten.  `read_imports` forms nights from all imports together, so th
 grown, or a report beside a log, counts no value twice.
 
 If a report or a database names the session, a night is one session.  Performance logs do not name
-it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
+it: then a night begins when its first job ended, and ends at noon UTC, or, where jobs run around
+noon (as nightly ones do in California), in the middle of the longest part of the day without jobs.
 """
 
 from __future__ import annotations
@@ -273,8 +274,9 @@ def _first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
 def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """As `read_imports`, of `values`, columns `VALUES`."""
     unique_values = without_repeats(values)
-    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
-    first = pl.col("time").min().over(noon, pl.col("session").is_null())
+    logged_times = unique_values.filter(pl.col("session").is_null())["time"]
+    day = (pl.col("time") - pl.duration(seconds=_end_of_night(logged_times))).dt.date()
+    first = pl.col("time").min().over(day, pl.col("session").is_null())
     start = pl.coalesce("session", first).dt.strftime("%Y-%m-%dT%H:%M:%SZ")
     rows = unique_values.with_columns(
         night=start,
@@ -295,6 +297,23 @@ def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.Da
         )
     )
     return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(rows)
+
+
+_DAY_S, _NOON_S = 86_400, 43_200
+#: The shortest part of a day without jobs that may separate nights, seconds.
+_MIN_QUIET_S = 2 * 3600
+
+
+def _end_of_night(times: pl.Series) -> int:
+    """When nights of jobs that ended at `times` end, in seconds since 0:00 UTC."""
+    seconds = (times.dt.epoch("s") % _DAY_S).unique().sort().to_list()
+    later = [*seconds[1:], *(second + _DAY_S for second in seconds[:1])]
+    quiet_parts = [(end - begin, begin) for begin, end in zip(seconds, later, strict=True)]
+    longest, begin = max(quiet_parts, default=(0, 0))
+    at_noon = min(quiet_parts, key=lambda part: (_NOON_S - part[1]) % _DAY_S, default=(0, 0))
+    if longest < max(_MIN_QUIET_S, 2 * at_noon[0]):
+        return _NOON_S
+    return (begin + longest // 2) % _DAY_S
 
 
 def _provenance(values: pl.DataFrame) -> pl.DataFrame:

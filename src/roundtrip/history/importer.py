@@ -13,6 +13,7 @@ import os
 import re
 import zlib
 import zoneinfo
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -181,7 +182,8 @@ class ImportOptions:
 class ImportResult:
     """An import: its folder (None without any usable value), counts of its content, and rejects.
 
-    `empty_rows` counts rows without a value; `rejects` has lines ``file:line: reason``.
+    `empty_rows` counts rows without a value, `set_aside` the rejects; `messages` has for each file
+    and reason ``file:line: reason``, with the first line.
     """
 
     folder: Path | None
@@ -189,7 +191,8 @@ class ImportResult:
     values: int
     series: int
     empty_rows: int
-    rejects: list[str]
+    set_aside: int
+    messages: list[str]
 
 
 #: Node limit of a job: the pseudonyms of more nodes do not fit into a history.
@@ -216,13 +219,17 @@ def import_files(
     values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
     rejects = [(source, fault) for source in sources for fault in source.parsed.rejects]
     rejects += [(sources[number], fault) for number, fault in more_rejects]
+    lines_by_fault = defaultdict[tuple[Path, str], list[int]](list)
+    for source, fault in rejects:
+        lines_by_fault[source.file, fault.reason].append(fault.line)
     messages = [
-        printable(f"{UserError(fault.reason, source.file, fault.line)}")
-        for source, fault in rejects
+        printable(f"{UserError(reason, file, lines[0])}")
+        + (f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else "")
+        for (file, reason), lines in lines_by_fault.items()
     ]
     empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
-        return ImportResult(None, len(sources), 0, 0, empty_rows, messages)
+        return ImportResult(None, len(sources), 0, 0, empty_rows, len(rejects), messages)
     node_lists = {
         *values["hosts"],
         *_DISTRIBUTED_NODE_PATTERN.findall("\n".join(values["name"].unique())),
@@ -240,7 +247,8 @@ def import_files(
         store.site_folder(root, campaign, site), stored_values, facts, lines
     )
     series = stored_values.select("case_id", "metric", "unit").n_unique()
-    return ImportResult(folder, len(sources), stored_values.height, series, empty_rows, messages)
+    counts = stored_values.height, series, empty_rows, len(rejects)
+    return ImportResult(folder, len(sources), *counts, messages)
 
 
 def _source_record(sources: list[Source], options: ImportOptions) -> dict[str, Any]:

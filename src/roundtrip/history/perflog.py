@@ -237,7 +237,8 @@ def _row_values(
 ) -> pl.DataFrame:
     """Return the values, columns `LOGGED_VALUES`, of rows of the right width.
 
-    `result` gets a reject for each row with a faulty cell, and counts the rows without a value.
+    `result` gets a reject for each fault, and counts the rows without a value.  A faulty value
+    costs no other value of its row.
     """
     if not rows.height:
         return pl.DataFrame(schema=LOGGED_VALUES)
@@ -287,6 +288,9 @@ def _variables_of_row(layout: LogLayout) -> list[list[pl.Expr]]:
     return rows
 
 
+NO_TIME = "no time at which the job ended: right is such as 2026-11-03T01:00:00+01:00"
+
+
 def _value_fault() -> pl.Expr:
     """Why a value is rejected; "" if it is accepted."""
     lengths = ((pl.col(name).str.len_chars(), most) for name, most in MAX_LENGTHS.items())
@@ -299,7 +303,7 @@ def _value_fault() -> pl.Expr:
         .when(~pl.col("value").is_finite())
         .then(pl.format("{} is not finite", pl.col("metric").str.head(100)))
         .when(pl.col("time").is_null() | ~pl.col("time").is_between(MIN_TIME, MAX_TIME))
-        .then(pl.lit("no time at which the job ended"))
+        .then(pl.lit(NO_TIME))
         .when(is_nobody)
         .then(pl.lit("no name of the test, or not where it ran"))
         .when(~pl.col("jobid").str.contains(_JOB_PATTERN))
@@ -328,13 +332,12 @@ def _is_json(text: str) -> bool:
 
 
 def _reject_faulty(frame: pl.DataFrame, fault: pl.Expr, result: ParsedFile) -> pl.DataFrame:
-    """Return the rows of `frame` whose lines have no `fault`; reject the other lines."""
-    bad_rows = frame.select("line", reason=fault).filter(pl.col("reason") != "")
-    for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
+    """Return the rows of `frame` without a `fault`; reject the others."""
+    frame = frame.with_columns(fault=fault)
+    bad_rows = frame.filter(pl.col("fault") != "").select("line", "fault")
+    for line, reason in bad_rows.unique(maintain_order=True).iter_rows():
         result.reject(line, reason)
-    if not bad_rows.height:
-        return frame
-    return frame.filter(~pl.col("line").is_in(bad_rows["line"].implode()))
+    return frame.filter(pl.col("fault") == "").drop("fault")
 
 
 #: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.

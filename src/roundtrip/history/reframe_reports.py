@@ -84,17 +84,23 @@ def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_ValueR
     for number, run in enumerate(runs):
         tests = run.get("testcases") if isinstance(run, dict) else None
         for index, test in enumerate(tests if isinstance(tests, list) else [None]):
+            label = f"{prefix}run {number}, test case {index}: "
             try:
-                rows = list(_test_rows(test, *session))
+                rows = list(_test_rows(test, *session, result, label))
             except UserError as error:
-                result.reject(0, f"{prefix}run {number}, test case {index}: {error.message}")
+                result.reject(0, label + error.message)
             else:
                 result.empty_rows += not rows
                 yield from rows
 
 
 def _test_rows(
-    test: Any, start: datetime.datetime, end: datetime.datetime, facts: str
+    test: Any,
+    start: datetime.datetime,
+    end: datetime.datetime,
+    facts: str,
+    result: ParsedFile,
+    label: str,
 ) -> Iterator[_ValueRow]:
     if not isinstance(test, dict):
         raise UserError("no test case")
@@ -112,7 +118,8 @@ def _test_rows(
             raise UserError("no name of the test, or not where it ran")
         number = _finite_number(value)
         if number is None:
-            raise UserError(f"{printable(metric)[:100]} is no finite number")
+            result.reject(0, f"{label}{printable(metric)[:100]} is no finite number")
+            continue
         if max(map(len, (*place[1:], unit))) > MAX_LENGTHS["system"]:
             raise UserError("a name that is too long")
         bounds = map(_finite_number, limits)
