@@ -9,11 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.audited import chart_with_limit, line_chart
 
 from roundtrip.report import painter, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.plot import (
     DIAMOND,
+    LINK_BOUND_NAME,
     SQUARE,
     TRIANGLE,
     Axis,
@@ -254,3 +256,17 @@ def test_names_are_spread_apart_in_their_order() -> None:
     places = sorted(place_by_name.values())
     assert all(b - a >= 15 for a, b in pairwise(places))
     assert places[0] >= 4 and places[-1] <= 100
+
+
+def test_what_a_figure_draws_is_what_its_views_say() -> None:
+    ratio = replace(chart_with_limit(), y_axis=Axis("Ratio to raw MPI", Unit.RATIO, 0, 2, False))
+    plot = Plot("one", "", (line_chart(), ratio))
+    size = "Message size (bytes)"
+    axes = [axis.title for view in plot.views for axis in (view.x_axis, view.y_axis) if axis]
+    assert axes == [size, "Time (µs)", size, "Ratio to raw MPI"]
+    assert [view.line_meanings for view in plot.views] == [("sizes",)] * 2
+    assert plot.has_intervals
+    assert [view.bound_names for view in plot.views] == [(), (LINK_BOUND_NAME,)]
+    bound_curve = replace(plot.views[0].curves[0], bound_name="ideal")
+    assert replace(ratio, curves=(bound_curve,)).line_meanings == (), "nothing is measured on it"
+    assert replace(ratio, curves=(bound_curve,)).bound_names == (LINK_BOUND_NAME, "ideal")

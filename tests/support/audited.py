@@ -233,3 +233,27 @@ def with_blocks(*blocks: Block, **changes: Any) -> AuditSubject:
 
 def with_launches(**changes: Any) -> AuditSubject:
     return replace(SOUND, launches=launch_frame(**changes))
+
+
+def with_table(*cells: Cell, **changes: Any) -> AuditSubject:
+    return with_blocks(table_of(*cells, **changes))
+
+
+def with_figure(figure: View | Figure, **changes: Any) -> AuditSubject:
+    """A subject with a gallery of one figure, or of one chart; `changes` of the gallery."""
+    shown = make_figure(figure) if isinstance(figure, View) else figure
+    return with_blocks(gallery(shown, **changes))
+
+
+def with_points(*changes: dict[str, Any]) -> AuditSubject:
+    return replace(SOUND, points=point_frame(*changes))
+
+
+def with_verdicts(**changes: Any) -> AuditSubject:
+    return replace(SOUND, verdicts=judged_claims(**changes))
+
+
+def with_thresholds(**changes: Any) -> AuditSubject:
+    """Other thresholds than those that the report prints."""
+    statistics = STATISTICS.model_copy(update=changes)
+    return replace(SOUND, analysis=replace(ANALYSIS, statistics=statistics))
