@@ -145,6 +145,11 @@ def test_a_drift_is_a_drift_and_no_step() -> None:
     assert np.median([drift.yearly_ratio for drift in drifts]) == pytest.approx(1.05, abs=0.01)
 
 
+def test_a_drift_below_the_least_effect_is_no_verdict() -> None:
+    logs = quiet(10, 365) / 10 + np.linspace(0, math.log(1.005), 365)
+    assert set(verdicts(logs)) == {Verdict.UNCHANGED}
+
+
 def test_a_wave_is_a_wander_and_no_row_of_steps() -> None:
     logs = quiet(10, 365) + 0.03 * np.sin(np.arange(365) / 25)
     assert set(verdicts(logs)) == {Verdict.WANDERING}

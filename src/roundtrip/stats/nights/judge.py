@@ -150,7 +150,7 @@ def _series_history(
         steps,
         tuple(_row_segments(row.comparable_nights, steps)),
         tuple(_row_incidents(stretches)),
-        drift,
+        drift if drift and drift.is_effect(min_effect) else None,
         _is_wandering(last, min_effect),
         None if nights_without_value else _judge_newest(prediction, control_limit_sd),
         tuple(_find_flapping(prediction, settings)),

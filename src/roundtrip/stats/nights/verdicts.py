@@ -113,6 +113,10 @@ class LevelDrift:
     low: float
     high: float
 
+    def is_effect(self, min_effect: float) -> bool:
+        """As `Step.is_effect`, of a year."""
+        return abs(self.yearly_ratio - 1) >= min_effect and not self.low <= 1 <= self.high
+
 
 @dataclass(frozen=True)
 class NewestNight:
