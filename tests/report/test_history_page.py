@@ -330,6 +330,28 @@ def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
     assert "UCX" in regressed_row and "node set" not in regressed_row
 
 
+def test_a_series_without_a_value_last_night_names_its_last_one(generated: HistoryPage) -> None:
+    history = SeriesHistory(80, nights_without_value=10)
+    histories = dict.fromkeys(generated.series_histories, history)
+    judged = replace(generated, series_histories=histories).verdicts.judged_series
+    reasons = {each.judgement.reason for each in judged}
+    assert reasons == {f"last value {years.night_start(79)[:10]}"}
+
+
+def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
+    generated: HistoryPage,
+) -> None:
+    first = next(split_series(generated.nights)).identity
+    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.items())
+    mine = generated.nights.filter(mask)
+    system = mine.with_columns(pl.col("case_id").str.replace("@[^:]*:", "@rose:"))
+    unit = mine.with_columns(unit=pl.lit("us"))
+    names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, system]))]
+    assert len({*names}) == 2 and "@rose:" in "".join(names)
+    names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, unit]))]
+    assert len({*names}) == 2 and "(us)" in "".join(names)
+
+
 def test_nights_that_a_series_lacks_keep_their_place(generated: HistoryPage) -> None:
     first = next(split_series(generated.nights))
     mask = pl.all_horizontal(pl.col(name) == value for name, value in first.identity.items())

@@ -249,6 +249,9 @@ def judge_all_series(
             accepted_night=accepted_night,
             since=calendar.count_before(since, is_inclusive=False),
         )
+        if verdict.verdict is Verdict.NO_VALUE:
+            last_value = calendar.nights[-1 - history.nights_without_value]
+            verdict = replace(verdict, reason=f"last value {calendar.date_text(last_value)}")
         step_causes = {
             step: _nearest_changes(series, calendar.nights[step.night], calendar, night_changes)
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -110,12 +110,17 @@ class SeriesPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class HistorySeries:
-    """One series; `identity`: its columns of SERIES; `points`: its rows of NIGHTS by time."""
+    """One series; `identity`: its columns of SERIES; `points`: its rows of NIGHTS by time.
+
+    `is_namesake`: whether another series has the same short name, as on two systems of a site, or
+    in another unit.
+    """
 
     key: str
     identity: Mapping[str, Any]
     points: tuple[SeriesPoint, ...]
     lower_is_better: bool
+    is_namesake: bool = False
 
     @property
     def environ(self) -> str:
@@ -149,9 +154,14 @@ class HistorySeries:
 
     @property
     def subtitle(self) -> str:
-        """Metric, check with parameters (unless it begins the title), partition and toolchain."""
+        """Metric, check with parameters (unless it begins the title), partition and toolchain.
+
+        Of namesakes, metric, unit and the whole case.
+        """
         case = str(self.identity["case_id"])
         match = CASE_PATTERN.fullmatch(case)
+        if self.is_namesake:
+            return f"{self.metric_text} ({self.identity['unit']}); {case}"
         if not match:
             return f"{self.metric_text}; {case}"
         partition = match["place"].split(":")[-1]
@@ -202,11 +212,15 @@ def split_series(nights: pl.DataFrame) -> Iterator[HistorySeries]:
     columns = (*SERIES, "lower_is_better", *SeriesPoint._fields)
     night_rows = nights.sort([*SERIES, "night", "nodes"]).select(columns).iter_rows()
     width = len(SERIES)
+    all_series = []
     for values, rows in itertools.groupby(night_rows, key=lambda row: row[:width]):
         series_rows = list(rows)
         names = dict(zip(SERIES, values, strict=True))
         points = tuple(SeriesPoint(*row[width + 1 :]) for row in series_rows)
-        yield HistorySeries(series_key(names), names, points, series_rows[0][width])
+        all_series.append(HistorySeries(series_key(names), names, points, series_rows[0][width]))
+    counts = Counter((series.title, series.subtitle) for series in all_series)
+    for series in all_series:
+        yield replace(series, is_namesake=counts[series.title, series.subtitle] > 1)
 
 
 #: The value of a fact that was not recorded.
