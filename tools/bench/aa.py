@@ -25,7 +25,7 @@ from roundtrip.report import data
 from roundtrip.report.data import BundleData
 from roundtrip.report.sections import toolchains
 from roundtrip.sites.toolchains.spec import read_catalogue
-from roundtrip.stats.verdicts import Verdict, judge
+from roundtrip.stats.verdicts import judge
 
 REPORTS, ROUNDS, SEED = 200, 10, 1
 NAME, ALIAS = "openmpi41-boost181", "openmpi41-boost174"
@@ -89,9 +89,7 @@ def count_false_claims(
         verdicts = judge(section.ratios_by_claim(), levels) if section else {}
         if not verdicts:
             raise UserError("two toolchains that share no case and no round: not an A/A run")
-        differences = sum(
-            verdict.verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts.values()
-        )
+        differences = sum(verdict.verdict.is_difference for verdict in verdicts.values())
         bad_reports, claims, false_claims = (
             bad_reports + bool(differences),
             claims + len(verdicts),

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from roundtrip.report.nights import JudgedSeries, NightVerdicts
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
-#: Verdicts that only ``--all`` shows.
-_HIDDEN_VERDICTS = ("unchanged", "wandering", "too few nights")
 #: Maximum number of pairs of values printed if no series can be judged; ``--all`` prints all.
 _MAX_NIGHT_PAIRS = 20
 #: Maximum number of series printed that changed by less than the least effect.
@@ -160,6 +158,8 @@ def _series_name(line: JudgedSeries) -> str:
 
 def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print a summary line, then what the series to show did, with host names from `hosts`."""
+    from roundtrip.stats.nights.verdicts import Verdict
+
     verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items() if n)
@@ -168,7 +168,7 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
     print(f"{result.campaign} on {site}: {nights}; {len(verdicts.judged_series)} series: {counts}")
     if relaunch.sentence:
         print(f"  {hosts.insert_names(printable(relaunch.sentence))}")
-    if all(line.judgement.verdict == "too few nights" for line in lines):
+    if all(line.judgement.verdict is Verdict.TOO_FEW_NIGHTS for line in lines):
         _print_pairs(result, everything, hosts)
     else:
         _print_changes(result, everything, hosts)
@@ -178,12 +178,14 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
 
 def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print a row for each series to show; then why others are open, and small changes."""
+    from roundtrip.stats.nights.verdicts import Verdict
+
     verdicts, lines = result.verdicts, result.lines
     visible_lines = [
         line
         for line in lines
         if everything
-        or line.judgement.verdict not in _HIDDEN_VERDICTS
+        or line.judgement.verdict.is_listed
         or line.judgement.ratio_text
         or line.revision_sentences
     ]
@@ -195,7 +197,7 @@ def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) 
     else:
         print("  nothing changed that these nights can show")
     reasons = Counter(
-        line.judgement.reason for line in lines if line.judgement.verdict == "too few nights"
+        line.judgement.reason for line in lines if line.judgement.verdict is Verdict.TOO_FEW_NIGHTS
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
         print(f"  {count} series have too few nights: {reason}")

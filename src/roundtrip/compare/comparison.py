@@ -132,7 +132,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
                 ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
     ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
     verdicts = data.judge_claims(new.data, ratios, levels)
-    decided_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts.values())
+    decided_count = sum(v.verdict.is_difference for v in verdicts.values())
     is_sequential = new.data.is_sequential and is_one_run
     rows = []
     for series, why in reasons.items():

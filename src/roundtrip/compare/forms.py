@@ -31,12 +31,6 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.units import printable
 
-#: The element that a JUnit case of a series contains; others just have a text.
-_JUNIT_ELEMENT_BY_STATUS = {
-    Status.REGRESSED: "failure",
-    Status.OPEN: "skipped",
-    Status.NO_CLAIM: "skipped",
-}
 #: Columns of a table in a file or a pipe; below `_MIN_WIDE_WIDTH` columns, the narrow table is
 #: printed.
 _TEXT_WIDTH, _MIN_WIDE_WIDTH = 160, 120
@@ -241,7 +235,7 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
             ElementTree.SubElement(properties, "property", name=printable(fact.name), value=change)
     for row in comparison.rows:
         *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
-        result = _JUNIT_ELEMENT_BY_STATUS.get(row.status, "system-out")
+        result = row.status.junit_element
         message = f"{outcome}: new / base {ratio}, {count}"
         if result == "skipped" and row.why:
             message += f"; {row.why}"

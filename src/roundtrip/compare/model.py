@@ -21,13 +21,25 @@ from roundtrip.studies.findings import describe_undecided
 
 
 class Status(StrEnum):
-    """The outcome of a series, for the new side."""
+    """The outcome of a series, for the new side.
 
-    REGRESSED = "regressed"
-    IMPROVED = "improved"
-    ON_PAR = "on par"
-    OPEN = "open"
-    NO_CLAIM = "no claim"
+    `junit_element`: the element that a JUnit case of such a series contains.
+    """
+
+    colour: StatusColour
+    junit_element: str
+
+    REGRESSED = "regressed", "bad", "failure"
+    IMPROVED = "improved", "good", "system-out"
+    ON_PAR = "on par", "plain", "system-out"
+    OPEN = "open", "plain", "skipped"
+    NO_CLAIM = "no claim", "plain", "skipped"
+
+    def __new__(cls, word: str, colour: StatusColour, junit_element: str) -> Status:
+        """A status that is its `word`."""
+        status = str.__new__(cls, word)
+        status._value_, status.colour, status.junit_element = word, colour, junit_element
+        return status
 
 
 _STATUS = {
@@ -152,7 +164,6 @@ COLUMNS = (
     *(Column(name, "right") for name in ("Base", "New", "New / base", "q", "n")),
     Column("Outcome"),
 )
-_TONES: Mapping[Status, StatusColour] = {Status.REGRESSED: "bad", Status.IMPROVED: "good"}
 
 
 def summary(comparison: Comparison) -> str:
@@ -241,7 +252,7 @@ def cells(row: Row) -> tuple[Cell, ...]:
         Cell(row.ratio_quantity),
         Cell(units.pure_number(verdict.q, 2) if verdict else units.NO_VALUE),
         Cell(rounds or f"{row.base.n}, {row.new.n}"),
-        Cell(describe_outcome(row), _TONES.get(row.status, "plain")),
+        Cell(describe_outcome(row), row.status.colour),
     )
 
 

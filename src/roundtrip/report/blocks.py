@@ -13,8 +13,9 @@ from typing import Literal
 from roundtrip.report.pages.series import series_link
 from roundtrip.report.plot import HeatMap, Plot
 from roundtrip.report.units import ConfidenceLevel, Quantity, count
+from roundtrip.stats.verdicts import VerdictColour
 
-StatusColour = Literal["plain", "good", "bad", "warn", "muted"]
+StatusColour = Literal["plain", VerdictColour]
 ColumnAlign = Literal["left", "right"]
 
 

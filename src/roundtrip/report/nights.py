@@ -14,7 +14,6 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
 from roundtrip.history.night_rows import SERIES
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import StatusColour
 from roundtrip.report.pages.series import (
     Calendar,
     FactChange,
@@ -29,19 +28,6 @@ from roundtrip.report.pages.series import (
 from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
-
-COLOUR_BY_VERDICT: dict[Verdict, StatusColour] = {
-    Verdict.WORSE_LAST_NIGHT: "bad",
-    Verdict.REGRESSED: "bad",
-    Verdict.FLAPPING: "bad",
-    Verdict.DRIFTING: "warn",
-    Verdict.RECOVERED: "good",
-    Verdict.IMPROVED: "good",
-    Verdict.WANDERING: "warn",
-    Verdict.TOO_FEW_NIGHTS: "muted",
-    Verdict.NO_VALUE: "muted",
-    Verdict.UNCHANGED: "muted",
-}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from roundtrip.errors import UserError
 from roundtrip.sites.doctor import Diagnosis, warning_or_ok
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.verdicts import Verdict, judge
+from roundtrip.stats.verdicts import judge
 
 #: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
 BLOCK_COUNT = 12
@@ -179,7 +179,7 @@ def _resolution_diagnosis(blocks: Sequence[AATestBlock], levels: Levels) -> Diag
         f"the same program twice: {interval.median - 1:+.1%} [{low - 1:+.1%}, {high - 1:+.1%}]; "
         f"differences below {max(difference, 0.001):.1%} cannot be seen here now"
     )
-    if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
+    if result.verdict.is_difference:
         advice = "a false claim: measure nothing here before it is gone"
         return Diagnosis("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     advice = "follow the advice above, or plan for more launches"

@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval, median_interval
 
 KeyT = TypeVar("KeyT", bound=Hashable)
+#: The colour of a verdict on a page and in a terminal.
+VerdictColour = Literal["good", "bad", "warn", "muted"]
 
 
 @dataclass(frozen=True)
@@ -162,12 +164,26 @@ def q_values(p_values: Sequence[float]) -> list[float]:
 
 
 class Verdict(StrEnum):
-    """The verdict on a ratio of rates, in the words of all reports; above 1 is faster."""
+    """The verdict on a ratio of rates, in the words of all reports; above 1 is faster.
 
-    FASTER = "faster"
-    SLOWER = "slower"
-    ON_PAR = "on par"
-    CANNOT_TELL = "open"
+    `is_difference`: whether one side is faster.  A loss has the colour of a loss, however large it
+    is and whether or not a study expected it.
+    """
+
+    colour: VerdictColour
+    is_difference: bool
+
+    FASTER = "faster", "good", True
+    SLOWER = "slower", "bad", True
+    ON_PAR = "on par", "good", False
+    CANNOT_TELL = "open", "warn", False
+
+    def __new__(cls, word: str, colour: VerdictColour, is_difference: bool) -> Verdict:
+        """A verdict that is its `word`."""
+        verdict = str.__new__(cls, word)
+        verdict._value_ = word
+        verdict.colour, verdict.is_difference = colour, is_difference
+        return verdict
 
 
 class Family(StrEnum):

@@ -56,13 +56,6 @@ from roundtrip.studies.study import Arm
 
 NO_VALUE_CELL = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED_CELL = Cell("not measured", "muted")
-#: A loss looks like a loss, however large it is and whether or not a study expected it.
-COLOUR_BY_VERDICT: dict[Verdict, StatusColour] = {
-    Verdict.FASTER: "good",
-    Verdict.SLOWER: "bad",
-    Verdict.ON_PAR: "good",
-    Verdict.CANNOT_TELL: "warn",
-}
 #: A ratio of rates below this is written as a factor ("3 times slower"), not as a percentage.
 MAX_RATIO_AS_FACTOR = 0.5
 ColumnKey = TypeVar("ColumnKey", bound=Hashable)
@@ -112,7 +105,7 @@ def verdict_cell(
     """A cell with a ratio, its interval, and its verdict or `text`.  `series_key`: as in `Cell`."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
-    colour, text = COLOUR_BY_VERDICT[claim_verdict.verdict], text or describe_verdict(claim_verdict)
+    colour, text = claim_verdict.verdict.colour, text or describe_verdict(claim_verdict)
     ratio = Quantity.from_claim(claim_verdict.interval, base_name)
     return Cell(ratio, colour, text, series_key=series_key)
 

@@ -192,9 +192,7 @@ class PointVerdict:
 
 def cost_sentence_colour(points: Iterable[PointVerdict]) -> StatusColour:
     """The most severe colour of the verdicts in a `cost_sentence`; "warn" if one is missing."""
-    return worst_colour(
-        display.COLOUR_BY_VERDICT[p.verdict.verdict] if p.verdict else "warn" for p in points
-    )
+    return worst_colour(p.verdict.verdict.colour if p.verdict else "warn" for p in points)
 
 
 def cost_sentence(subject: str, base: str, points: Sequence[PointVerdict]) -> str:

@@ -18,7 +18,7 @@ from roundtrip.report.audit.subject import (
 from roundtrip.report.blocks import BulletList, Gallery, Paragraph, RichText, Table
 from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
-from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide_claim, q_values
+from roundtrip.stats.verdicts import ClaimVerdict, Family, decide_claim, q_values
 from roundtrip.studies.derivation import AuditedRatio, PairingScope
 
 _Q_TOLERANCE = 1e-12
@@ -144,7 +144,7 @@ def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
     if mismatches:
         count = f"{mismatches} of {len(verdicts)} verdicts"
         return rule_broken(f"{count} do not follow from interval and q")
-    claim_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts)
+    claim_count = sum(v.verdict.is_difference for v in verdicts)
     if not claim_count:
         return rule_not_applicable("calls nothing faster or slower")
     count = units.plural(claim_count, "verdict")

@@ -13,7 +13,7 @@ from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, make_answer
-from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
+from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.report.pages.series import (
     NODE_SET_FACT,
     FactChange,
@@ -30,12 +30,6 @@ _MIN_SERIES_FOR_DISTANCE = 8
 _MAX_NAMED_ITEMS = 3
 #: Facts whose changes since the night before a report names, whatever its series did.
 _ALWAYS_NAMED_FACTS = ("MPI library", "build of the MPI library", "MPI version", "processor")
-_UNDECIDED_VERDICTS = (
-    Verdict.DRIFTING,
-    Verdict.WANDERING,
-    Verdict.TOO_FEW_NIGHTS,
-    Verdict.NO_VALUE,
-)
 DISTANCE_NOTE = (
     "Distance: how far apart both nights are, in units of the median over all series of this site."
 )
@@ -147,7 +141,7 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
             f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. {confirmation_sentence}"
         )
         first = f"New: {len(judged_series)} series worse last night "
-        yield make_answer(first, rest.strip(), COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
+        yield make_answer(first, rest.strip(), Verdict.WORSE_LAST_NIGHT.colour)
 
 
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
@@ -168,9 +162,7 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
             f"{describe_changes(_step_change_texts(judged_series))}."
         )
         prefix = "New: " if news[group] else ""
-        yield make_answer(
-            f"{prefix}{len(judged_series)} series {verdict} ", rest, COLOUR_BY_VERDICT[verdict]
-        )
+        yield make_answer(f"{prefix}{len(judged_series)} series {verdict} ", rest, verdict.colour)
 
 
 def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
@@ -195,22 +187,14 @@ def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
 def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield answers on series without a step (flapping, drifting, ...), each with their count."""
     total = len(verdicts.judged_series)
-    if group := verdicts.with_verdict(Verdict.FLAPPING):
-        rest = "bad nights come and go, more often than before."
-        first = f"{len(group)} of {total} series flap: "
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.FLAPPING])
+    for verdict in Verdict:
+        if verdict.explanation and (group := verdicts.with_verdict(verdict)):
+            first = f"{len(group)} of {total} series {verdict.predicate}: "
+            yield make_answer(first, f"{verdict.explanation}.", verdict.colour)
     if group := _series_with_improved_modes(verdicts):
         first = f"{len(group)} of {total} series are in the worse of two modes less often"
         rest = f": {group[0].full_title}: {group[0].judgement.ratio_text}."
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.IMPROVED])
-    if group := verdicts.with_verdict(Verdict.DRIFTING):
-        rest = "they change slowly, so no step is claimed for them."
-        first = f"{len(group)} of {total} series drift: "
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.DRIFTING])
-    if group := verdicts.with_verdict(Verdict.WANDERING):
-        rest = "their level moves slowly to and fro, so no step is claimed for them."
-        first = f"{len(group)} of {total} series wander: "
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.WANDERING])
+        yield make_answer(first, rest, Verdict.IMPROVED.colour)
     if group := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
         first = f"Revised since the night before: {len(group)} of {total} series: "
         more = "; and others" if len(group) > 1 else ""
@@ -226,15 +210,11 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         step_text = _median_detectable_step(verdicts, group)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
         yield make_answer(f"{len(group)} of {total} series are unchanged.", rest)
-    if group := verdicts.with_verdict(Verdict.NO_VALUE):
-        first = f"{len(group)} of {total} series have no value last night: "
-        rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.NO_VALUE])
     if group := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
         reasons = sorted({judged.judgement.reason for judged in group} - {""})[:_MAX_NAMED_ITEMS]
         rest = f": {'; '.join(reasons)}." if reasons else "."
         first = f"{len(group)} of {total} series have too few nights"
-        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.TOO_FEW_NIGHTS])
+        yield make_answer(first, rest, Verdict.TOO_FEW_NIGHTS.colour)
 
 
 def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
@@ -273,21 +253,21 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
         deviation = f"is {ratio} times its level, where {low} to {high}"
         rest = f"{_first_title(worse_series)} {deviation} was to be expected. "
         rest = f"{rest}{confirmation_sentence}".strip()
-        yield make_answer("Worse last night: ", rest, COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
+        yield make_answer("Worse last night: ", rest, Verdict.WORSE_LAST_NIGHT.colour)
     for first, judged_series, verdict in (
         ("Flapping: ", flapping_series, Verdict.FLAPPING),
         ("Improved: ", improved_series, Verdict.IMPROVED),
     ):
         if judged_series:
             rest = f"{_first_title(judged_series)}: {judged_series[0].judgement.ratio_text}."
-            yield make_answer(first, rest, COLOUR_BY_VERDICT[verdict])
+            yield make_answer(first, rest, verdict.colour)
     groups: dict[tuple[bool, str, Verdict], list[JudgedSeries]] = defaultdict(list)
     for judged in verdicts.judged_series:
         if judged.step_night:
             night = judged.change_night or judged.step_night
             groups[judged.judgement.is_recent, night, judged.judgement.verdict].append(judged)
     news = [key for key in groups if key[0]]
-    for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
+    for key in sorted(news, key=lambda key: (key[2].colour != "bad", key[1])):
         yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
     if judged_series := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
         yield make_answer(
@@ -328,12 +308,14 @@ def _summary_answer(
 ) -> Answer:
     """An answer that counts series with recent changes, with older ones and with other verdicts."""
     total, counts = len(verdicts.judged_series), verdicts.count_by_verdict
-    able_count = total - counts[Verdict.TOO_FEW_NIGHTS] - counts[Verdict.NO_VALUE]
+    able_count = sum(count for verdict, count in counts.items() if verdict.is_judged)
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
-    rest += [f"{counts[verdict]} {verdict}" for verdict in _UNDECIDED_VERDICTS if counts[verdict]]
+    rest += [
+        f"{count} {verdict}" for verdict, count in counts.items() if verdict.is_undecided and count
+    ]
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_recent_changes else ''} changed{scope} against {nights}: "
@@ -360,4 +342,4 @@ def _recent_step_answer(
     effect_text = f"{verb} {units.percent_text(abs(effect))} {up if effect > 0 else down}"
     since = f"since {verdicts.calendar.date_text(night)}{cause_text}"
     rest = f"{_first_title(judged_series)} {effect_text} {since}."
-    return make_answer(f"{verdict.capitalize()}: ", rest, COLOUR_BY_VERDICT[verdict])
+    return make_answer(f"{verdict.capitalize()}: ", rest, verdict.colour)

@@ -15,7 +15,7 @@ from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, nights, plot, renderers, units
 from roundtrip.report.blocks import RichText
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
-from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
+from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
     DISTANCE_NOTE,
@@ -141,7 +141,6 @@ def render_page(page: HistoryPage) -> str:
         drawn={judged.series.key for judged in judged_series},
         distance=DISTANCE_NOTE,
         counts=[(verdict, count) for verdict, count in verdicts.count_by_verdict.items() if count],
-        tones=COLOUR_BY_VERDICT,
         studies=sorted({str(series.identity["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),
         nights=_night_entries(page, verdicts),

@@ -32,7 +32,7 @@ from roundtrip.measure import analysis, pseudonyms, reader, store
 from roundtrip.report import confirmation, data, labels, renderers
 from roundtrip.report.blocks import StrongText
 from roundtrip.report.data import BundleData
-from roundtrip.report.nights import COLOUR_BY_VERDICT, judge_series
+from roundtrip.report.nights import judge_series
 from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import split_series
@@ -288,7 +288,6 @@ def write_pages(reports: Path) -> None:
             "index.html.j2",
             ("sort.js",),
             entries=entries,
-            tones=COLOUR_BY_VERDICT,
             sparkline=chart.sparkline,
             values=values,
             most_values=machines.MOST_VALUES,

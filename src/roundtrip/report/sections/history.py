@@ -32,7 +32,7 @@ from roundtrip.report.blocks import (
     text_items,
 )
 from roundtrip.report.data import BundleData
-from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
+from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.report.pages.answers import (
     DISTANCE_NOTE,
     has_too_few_nights,
@@ -155,7 +155,7 @@ def _step_row(judged: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]
     ratio = units.ratio_to_level(step.ratio, step.low, step.high)
     return (
         _series_cell(judged),
-        Cell(word, COLOUR_BY_VERDICT[judgement.verdict]),
+        Cell(word, judgement.verdict.colour),
         _series_cell(judged, judged.level_before),
         _series_cell(judged, replace(ratio, n=step.nights)),
         Cell(verdicts.calendar.date_text(judged.step_night)),
@@ -283,7 +283,7 @@ def _newest_row(judged: JudgedSeries) -> tuple[Cell, ...]:
     )
     return (
         _series_cell(judged),
-        Cell(str(verdict), COLOUR_BY_VERDICT[verdict]),
+        Cell(str(verdict), verdict.colour),
         _series_cell(judged, ratio, "warn"),
         _series_cell(judged, (low, " to ", high)),
     )

@@ -61,7 +61,7 @@ class ToolchainRanking:
         losers = {
             one if verdict.verdict is Verdict.SLOWER else other
             for (one, other), verdict in self.verdict_by_pair.items()
-            if verdict.verdict in (Verdict.FASTER, Verdict.SLOWER)
+            if verdict.verdict.is_difference
         }
         return tuple(toolchain for toolchain in self.toolchains if toolchain not in losers)
 

@@ -34,7 +34,7 @@ _MAX_VISIT_NIGHTS, _MIN_VISITS = 12, 3
 _MIN_MODE_GAP_SD, _MIN_MODE_SHARE = 4.0, 0.15
 #: Least distance of modes if most series of the site have modes.
 _MIN_USUAL_MODE_GAP_SD = 3.5
-#: The median of a visit is at most 1/_REACH of the distance between the modes from its own mode.
+#: The median of a visit is nearer to its own mode than the distance between the modes over this.
 _MAX_VISIT_DISTANCE_DIVISOR = 2.5
 #: Least and most of the newest nights in which a change of shares is searched for.
 _MIN_NEWEST_NIGHTS, _MAX_NEWEST_NIGHTS = 5, 60

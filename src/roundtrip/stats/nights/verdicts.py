@@ -28,7 +28,7 @@ from enum import StrEnum
 
 import scipy
 
-from roundtrip.stats.verdicts import q_values
+from roundtrip.stats.verdicts import VerdictColour, q_values
 
 #: A level has returned if its distance from the old one is at most this share of the change.
 _MAX_RETURN_SHARE = 0.35
@@ -37,18 +37,58 @@ _MAX_SAME_STEP_NIGHTS = 10
 
 
 class Verdict(StrEnum):
-    """Verdicts on a series, in the order in which series are listed."""
+    """Verdicts on a series, in the order in which series are listed.
 
-    WORSE_LAST_NIGHT = "worse last night"
-    REGRESSED = "regressed"
-    FLAPPING = "flapping"
-    DRIFTING = "drifting"
-    RECOVERED = "recovered"
-    IMPROVED = "improved"
-    WANDERING = "wandering"
-    TOO_FEW_NIGHTS = "too few nights"
-    NO_VALUE = "no value last night"
-    UNCHANGED = "unchanged"
+    `predicate` follows "3 of 40 series"; `explanation` says what it means; "" if pages say more.
+    """
+
+    colour: VerdictColour
+    predicate: str
+    explanation: str
+
+    WORSE_LAST_NIGHT = "worse last night", "bad"
+    REGRESSED = "regressed", "bad"
+    FLAPPING = "flapping", "bad", "flap", "bad nights come and go, more often than before"
+    DRIFTING = (
+        *("drifting", "warn", "drift"),
+        "they change slowly, so no step is claimed for them",
+    )
+    RECOVERED = "recovered", "good"
+    IMPROVED = "improved", "good"
+    WANDERING = (
+        *("wandering", "warn", "wander"),
+        "their level moves slowly to and fro, so no step is claimed for them",
+    )
+    TOO_FEW_NIGHTS = "too few nights", "muted"
+    NO_VALUE = (
+        *("no value last night", "muted", "have no value last night"),
+        "not measured, disturbed, left out, or on nodes that no earlier night compares with",
+    )
+    UNCHANGED = "unchanged", "muted"
+
+    def __new__(
+        cls, word: str, colour: VerdictColour, predicate: str = "", explanation: str = ""
+    ) -> Verdict:
+        """A verdict that is its `word`."""
+        verdict = str.__new__(cls, word)
+        verdict._value_, verdict.colour = word, colour
+        verdict.predicate, verdict.explanation = predicate, explanation
+        return verdict
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the newest nights could be judged."""
+        return self not in (Verdict.TOO_FEW_NIGHTS, Verdict.NO_VALUE)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the series may have changed or not."""
+        return not self.is_judged or self in (Verdict.DRIFTING, Verdict.WANDERING)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether ``roundtrip history`` lists the series without ``--all``."""
+        return self not in (Verdict.UNCHANGED, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
 
 
 @dataclass(frozen=True)

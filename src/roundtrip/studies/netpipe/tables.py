@@ -28,7 +28,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import ArmClaim, Finding, arm_claim
 from roundtrip.studies.netpipe import ARMS, COMPARED_VARIANTS, RAW_MPI, STUDY, derived
@@ -59,7 +59,7 @@ def ratio_table(
                 cells = []
                 for size, claim in zip(sizes, claims, strict=True):
                     words = ""
-                    if claim and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
+                    if claim and claim.verdict.is_difference:
                         q = f"q\N{NO-BREAK SPACE}{units.number_text(claim.q, 2)}"
                         words = f"{display.describe_verdict(claim)}, {q}"
                     series = curves.point_series_key(panel, variant, size)

@@ -249,9 +249,7 @@ def answers_at_longest_rtt(speedups: SeriesVerdicts) -> list[Answer]:
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     subject = f"Two clusters (twice the ranks) against one, {EMULATED_WAN} of {rtt_ms:g} ms"
     text = f"{subject}: {'; '.join(clauses)}."
-    colour = worst_colour(
-        display.COLOUR_BY_VERDICT[one.verdict] for group in outcomes.values() for one in group
-    )
+    colour = worst_colour(one.verdict.colour for group in outcomes.values() for one in group)
     return [Answer((text,), colour)]
 
 
