@@ -21,6 +21,7 @@ from roundtrip.report.plot import (
     TRIANGLE_LEFT,
     TRIANGLE_RIGHT,
     Curve,
+    Plot,
     View,
 )
 from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, coordinate_text, element
@@ -72,6 +73,19 @@ class Drawing(Frame):
         yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
         names = self._legend() if self.view.row_names else self._names_at_curve_ends()
         yield element("g", {"class": "names"}, *names)
+
+    def page_element(self, description: str) -> Markup:
+        """The SVG for a page on which `name` is unique; `description`: for who cannot see it."""
+        edges = (self.left, self.top, self.right, self.bottom)
+        attributes = {
+            "class": "figure",
+            "role": "img",
+            "viewBox": self.view_box,
+            "style": f"max-width:{round(self.width)}px",
+            "data-frame": " ".join(map(coordinate_text, edges)),
+            "aria-label": description,
+        }
+        return element("svg", attributes, *self.elements())
 
     def _axes(self) -> Iterator[Markup]:
         view = self.view
@@ -336,6 +350,14 @@ class Drawing(Frame):
             yield self._curve_label(index, self.view.curves[index], "", x, y)
 
 
+def plot_drawings(name: str, plot: Plot) -> list[Markup]:
+    """The SVG of each view, for a page on which the figure's `name` is unique."""
+    return [
+        Drawing(f"{name}-{index}", view).page_element(plot.describe_view(view))
+        for index, view in enumerate(plot.views)
+    ]
+
+
 class ThumbnailDrawing(Drawing):
     """The marks of a view without axes and names, all inside `size` (width, height) in pixels."""
 
@@ -344,6 +366,11 @@ class ThumbnailDrawing(Drawing):
     def __init__(self, view: View, size: tuple[float, float]) -> None:
         self.width, self.height = size
         super().__init__("", view)
+
+    def thumbnail(self) -> Markup:
+        """The SVG of only the marks, for a page that has the values beside it."""
+        attributes = {"class": "figure small", "viewBox": self.view_box, "aria-hidden": "true"}
+        return element("svg", attributes, *self.marks())
 
     def lay_out(self) -> None:
         """Set the edges: a margin on all sides, and no space for text."""

@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
-from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, ThumbnailDrawing
-from roundtrip.report.plot import HeatMap, Plot, View
+from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, plot_drawings
+from roundtrip.report.plot import HeatMap, Plot
 from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, coordinate_text, element
 
 #: Width and height of a map's cell, and text size of its names, in pixels.
@@ -75,20 +75,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
             "style": f"max-width:{round(1.2 * width)}px",
         }
         return [element("svg", attributes, *_heat_map_elements(content))]
-    drawings = []
-    for index, view in enumerate(content.views):
-        frame = Drawing(f"{figure.name}-{index}", view)
-        edges = (frame.left, frame.top, frame.right, frame.bottom)
-        attributes = {
-            "class": "figure",
-            "role": "img",
-            "viewBox": frame.view_box,
-            "style": f"max-width:{round(frame.width)}px",
-            "data-frame": " ".join(map(coordinate_text, edges)),
-            "aria-label": content.describe_view(view),
-        }
-        drawings.append(element("svg", attributes, *frame.elements()))
-    return drawings
+    return plot_drawings(figure.name, content)
 
 
 def values_json(figure: Figure) -> Markup:
@@ -139,13 +126,6 @@ def svg_document(
         element("g", {"transform": f"translate(4,{top + 10})"}, *content),
     )
     return f"{picture}\n"
-
-
-def thumbnail(view: View, size: tuple[float, float]) -> Markup:
-    """An SVG of only the marks of a view; `size`: (width, height) in pixels."""
-    frame = ThumbnailDrawing(view, size)
-    attributes = {"class": "figure small", "viewBox": frame.view_box, "aria-hidden": "true"}
-    return element("svg", attributes, *frame.marks())
 
 
 @cache

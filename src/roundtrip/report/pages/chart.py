@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from roundtrip.report import painter, plot, units
-from roundtrip.report.blocks import Figure
+from roundtrip.report import plot, units
+from roundtrip.report.drawing import ThumbnailDrawing, plot_drawings
 from roundtrip.report.nights import JudgedSeries, NightVerdicts, series_fact_subjects
 from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
@@ -121,8 +121,7 @@ def draw_views(
     judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> list[Markup]:
     """The SVG of each view of a series; `notes`: (index of the night, annotation)."""
-    figure_plot = series_plot(judged, verdicts, notes)
-    return painter.page_drawings(Figure(judged.series.key, figure_plot.title, figure_plot))
+    return plot_drawings(judged.series.key, series_plot(judged, verdicts, notes))
 
 
 def series_plot(
@@ -198,7 +197,8 @@ def sparkline(
     y_scale = Axis("", Unit.PURE_NUMBER, middle - half, middle + half, is_log=False)
     x_scale = Axis("", Unit.PURE_NUMBER, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(step_indices))
-    return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SPARKLINE_SIZE)
+    view = View("", x_scale, y_scale, curves, events=events)
+    return ThumbnailDrawing(view, _SPARKLINE_SIZE).thumbnail()
 
 
 def _node_sets(judged: JudgedSeries) -> list[str]:
