@@ -10,6 +10,7 @@ import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, launch_samples, measured_bundle
 
 from roundtrip.measure import samples
+from roundtrip.measure.columns import setting_rows
 from roundtrip.model import Sizes, StrictRecord
 from roundtrip.report.blocks import Cell, Paragraph, ReportSection
 from roundtrip.report.data import BundleData
@@ -31,7 +32,7 @@ from roundtrip.studies.study import (
     always_primary,
 )
 
-SIZES = (8, 1 << 20)
+SIZES, AT_SIZES = (8, 1 << 20), " at 8 B, 1 MiB"
 
 
 class Declared(Study):
@@ -101,14 +102,14 @@ def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "sizes", "values"),
+    ("study", "sizes", "values", "where"),
     [
-        (Declared(), (0,), "Put 13.5 [10.0, 17.0], Send 43.5 [40.0, 47.0] µs. "),
-        (OverSize(), SIZES, "Put 108 [80.0, 136], Send 348 [320, 376] µs at 8 B. "),
+        (Declared(), (0,), "Put 13.5 [10.0, 17.0], Send 43.5 [40.0, 47.0] µs. ", ""),
+        (OverSize(), SIZES, "Put 108 [80.0, 136], Send 348 [320, 376] µs at 8 B. ", AT_SIZES),
     ],
 )
 def test_it_claims_in_the_report_what_it_plans(
-    study: Study, sizes: tuple[int, ...], values: str
+    study: Study, sizes: tuple[int, ...], values: str, where: str
 ) -> None:
     data = measured_bundle([MeasuredCase("C", {"put": 10, "send": 40}, sizes=sizes)])
     thresholds = {Thresholds: Thresholds(compared_sizes=SIZES)}
@@ -118,9 +119,9 @@ def test_it_claims_in_the_report_what_it_plans(
     claims, part = shown(study, data)
     assert plan.count == len(claims) == len(sizes)
     (answer,), (panel,) = part.answers, part.panel_answers
-    assert answer.text == ("Put is 3.2 times as fast.",)
+    assert printable(str(answer.text[0])) == f"Put is 3.2 times as fast{where}."
     assert panel.status_colour == "plain"
-    assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast."
+    assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast{where}."
     numbers, verdicts = part.tables
     assert len(numbers.rows) == len(sizes)
     ((name, *ratios),) = verdicts.rows
@@ -257,3 +258,40 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     assert figures["send_messages_1"] == (7.0, "1")
     speeds = derivation.speeds(Counted(), data.samples, (0,)).filter(metric="messages")
     assert set(speeds["unit"]) == {Unit.PURE_NUMBER}
+
+
+def test_each_setting_has_its_own_answer_and_names_it() -> None:
+    """The launches of a setting are not pooled with those of another."""
+    ranks = {
+        "row_changes": {"ranks": 4, "parameters": setting_rows({"placement": "oversubscribed"})}
+    }
+    slow = MeasuredCase("D", {"put": 40, "send": 10}, **ranks)
+    _, part = shown(Declared(), measured_bundle([MEASURED, slow]))
+    assert [printable(str(answer.text[0])) for answer in part.answers] == [
+        "2 ranks in one node: Put is 3.2 times as fast.",
+        "4 ranks on fewer processors: Put is 3.2 times slower.",
+    ]
+    assert [str(answer.text[0].text) for answer in part.panel_answers] == [
+        "Open MPI, 2 ranks in one node",
+        "Open MPI, 4 ranks on fewer processors",
+    ]
+
+
+def test_many_settings_are_counted_and_no_size_is_pooled_without_its_name() -> None:
+    cases = [
+        MeasuredCase(f"C{count}", {"put": 10, "send": 40}, row_changes={"ranks": count})
+        for count in range(2, 9)
+    ]
+    _, part = shown(Declared(), measured_bundle(cases))
+    assert [str(answer.text[0]) for answer in part.answers] == [
+        "7 settings: Put is 3.2 times as fast."
+    ]
+
+
+def test_without_compared_sizes_the_largest_message_is_compared() -> None:
+    claims, part = shown(
+        Declared(), measured_bundle([MeasuredCase("C", {"put": 10, "send": 40}, sizes=SIZES)])
+    )
+    assert [claim.size_bytes for claim in claims] == [1 << 20]  # type: ignore[attr-defined]
+    ((name, ratio),) = part.tables[1].rows
+    assert printable(str(name.text)).endswith("2 ranks in one node, 1 MiB") and ratio.quantities

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -51,7 +52,7 @@ METRICS = read_metrics(Path(__file__).parent)
 @cache
 def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
     """Names of the metrics that each study declares for its samples, by name of the study."""
-    return {study.name: study.metrics for study in studies.load()}
+    return {study.name: study.all_metrics for study in studies.load()}
 
 
 class PairingScope(StrEnum):
@@ -228,19 +229,38 @@ def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
     return getattr(module, name, None)
 
 
+def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
+    """The metrics whose values are derived from the arms: of a study with `own` values, the other.
+
+    `own` is what a module of the study says; () if the study declares no arms.
+    """
+    if not study.arms:
+        return ()
+    return study.more_metrics if own else study.all_metrics
+
+
+def at_compared_sizes(frame: pl.DataFrame, sizes: Sequence[int], by: list[str]) -> pl.DataFrame:
+    """The rows at `sizes` (bytes); for (0,), with which a study names none, those at the largest
+    size of each `by`.
+    """
+    size = pl.col("size_bytes")
+    is_compared = size.is_in(sizes) if any(sizes) else size == size.max().over(by)
+    return frame.filter(is_compared)
+
+
 def perf_variables(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
     """ReFrame's performance variables of one launch by name: (finite number, unit).
 
-    `samples` has the columns of samples.csv, of one case; figures not measured are absent.  By
-    default the median of each arm at the smallest and at the largest size: ``put_8B_us``.
+    `samples` has the columns of samples.csv, of one launch; figures not measured are absent.  By
+    default the median of each arm at the smallest and at the largest size: ``put_8B_us``; named
+    by its case, too, if the launch has several.
     """
     figures = {}
     if own_units := study_module_attribute(study, "derived", "PERF_VARIABLE_UNITS"):
         values = study_module_attribute(study, "derived", "perf_variables")(samples)
         figures = {name: (values[name], own_units[name]) for name in own_units if name in values}
-    elif study.is_interleaved:
-        for metric in study.metrics:
-            figures |= _default_perf_variables(study, samples, metric)
+    for metric in derived_metrics(study, own_units):
+        figures |= _default_perf_variables(study, samples, metric)
     return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
 
 
@@ -251,13 +271,18 @@ def _default_perf_variables(
     unit = display_unit(metric)
     scale = units.conversion_factor(METRICS[metric].unit, unit)
     ascii_unit = "1" if unit == Unit.PURE_NUMBER else unit.replace("µ", "u")
-    medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
-    ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
-    name = (metric,) if metric != study.metrics[0] else ()
-    for row in medians.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
-        size = [units.printable(units.size_text(row["size_bytes"])).replace(" ", "")]
-        words = (row["variant"], *(size if row["size_bytes"] else ()), *name)
-        key = "_".join((*words, ascii_unit.replace("/", "_per_"))).replace("-", "_")
+    medians = launch_medians(samples.lazy(), metric, ["case", "variant", "size_bytes"])
+    size = pl.col("size_bytes")
+    ends = medians.filter((size == size.min().over("case")) | (size == size.max().over("case")))
+    for row in ends.iter_rows(named=True):
+        words = [
+            *([row["case"]] if medians["case"].n_unique() > 1 else []),
+            row["variant"],
+            *([units.size_text(row["size_bytes"])] if row["size_bytes"] else []),
+            *([metric] if metric != study.metrics[0] else []),
+            ascii_unit.replace("/", "_per_"),
+        ]
+        key = re.sub(r"\W", "_", units.printable("_".join(words)).replace(" ", ""))
         figures[key] = row["value"] * scale, ascii_unit
     return figures
 
@@ -268,12 +293,10 @@ def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.Data
     There is a row for each launch and value.  `samples` has the columns of samples.csv and launch,
     and holds only this study.  By default the values of all arms.
     """
-    if form := study_module_attribute(study, "derived", "speeds"):
-        values: pl.DataFrame = form(samples, sizes)
-        return values
-    if not study.is_interleaved:
-        return pl.DataFrame(schema=SPEED_COLUMNS)
-    return pl.concat(_default_speeds(study, samples, metric, sizes) for metric in study.metrics)
+    form = study_module_attribute(study, "derived", "speeds")
+    values = form(samples, sizes) if form else pl.DataFrame(schema=SPEED_COLUMNS)
+    metrics = derived_metrics(study, form)
+    return pl.concat([values, *(_default_speeds(study, samples, one, sizes) for one in metrics)])
 
 
 def headline_speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
@@ -293,7 +316,7 @@ def _default_speeds(
     has_one_case = pl.col("case").n_unique().over("launch") == 1
     unit = display_unit(metric)
     return toolchain_speeds(
-        medians.filter(pl.col("size_bytes").is_in(list(sizes))),
+        at_compared_sizes(medians, sizes, ["launch", "case"]),
         pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
         value=pl.col("value") * units.conversion_factor(METRICS[metric].unit, unit),
         unit=unit,
@@ -310,11 +333,12 @@ def audit_facts(study: Study) -> AuditFacts:
     By default medians, and ratios within launches if the study contrasts arms.
     """
     own: AuditFacts | None = study_module_attribute(study, "derived", "AUDIT_FACTS")
-    if own or not study.is_interleaved:
+    facts = own or AuditFacts(build_columns=("mpi_library", "compiler", "compiler_flags"))
+    metrics = derived_metrics(study, own)
+    if not metrics:
         return own or AuditFacts()
-    summaries: list[Summary] = []
-    ratios: list[AuditedRatio] = []
-    for metric in study.metrics:
+    summaries, ratios = [*facts.summaries], [*(facts.ratios or ())]
+    for metric in metrics:
         kind = ValueKind.COST if METRICS[metric].lower_is_better else ValueKind.RATE
         quantity = describe_metric(metric).lower()
         launch_summary = replace(LAUNCH_SUMMARY, kind=kind)
@@ -322,8 +346,4 @@ def audit_facts(study: Study) -> AuditFacts:
         if study.contrasts_of(metric):
             name = f"{quantity} of two arms"
             ratios.append(AuditedRatio(name, launch_summary, PairingScope.LAUNCH, LAUNCH_STATISTIC))
-    return AuditFacts(
-        summaries=tuple(dict.fromkeys(summaries)),
-        ratios=tuple(ratios),
-        build_columns=("mpi_library", "compiler", "compiler_flags"),
-    )
+    return replace(facts, summaries=tuple(dict.fromkeys(summaries)), ratios=tuple(ratios))

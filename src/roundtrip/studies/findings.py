@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Generic, TypeVar
 
-import polars as pl
-
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell, StatusColour
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.derivation import ratios_by_size
+from roundtrip.studies.derivation import at_compared_sizes, ratios_by_size
 from roundtrip.studies.panel import Panel, Panels, PanelT
 from roundtrip.studies.study import Claim, Contrast, Study
 
@@ -51,8 +49,8 @@ def coverage_suffix(measured_sizes: Collection[int], compared_sizes: Sequence[in
 class ArmClaim:
     """A claim of the report: a contrast of arms of the same launches at one size.
 
-    `panel` is the key of a `Panel`, whose last value says whether the claim is primary; `case`
-    distinguishes several cases of samples in one panel.
+    `panel` is the key of a `Panel`.  `case`: what distinguishes several cases of samples in one
+    panel, before the last value of its key.
     """
 
     study: str
@@ -63,7 +61,7 @@ class ArmClaim:
 
     @property
     def family(self) -> Family:
-        return self.contrast.family(self.panel[-1])
+        return self.contrast.family("/".join(filter(None, (self.case, self.panel[-1]))))
 
 
 def arm_claim(study: Study, panel: Panel, arm: str, base: str, size_bytes: int) -> ArmClaim:
@@ -76,19 +74,19 @@ def ratios_by_arm_claim(
     panels: Panels[PanelT],
     sizes: Sequence[int],
     time_column: str = "seconds",
-    contrasts: Sequence[Contrast] | None = None,
+    metric: str = "",
 ) -> dict[Claim, Sequence[float]]:
-    """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
+    """Ratios within launches for each contrast of a metric of `study` and panel, at `sizes`
+    (`at_compared_sizes`); by default of the first metric.
 
     `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and
     `time_column`.
-    `contrasts`: by default all of the study.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
-    values = panels.launch_values.filter(pl.col("size_bytes").is_in(list(sizes)))
+    values = at_compared_sizes(panels.launch_values, sizes, list(panels.key_columns))
     for panel in panels.panels:
         rows = panels.panel_rows(values, panel)
-        for contrast in study.contrasts if contrasts is None else contrasts:
+        for contrast in study.contrasts_of(metric):
             by_size = ratios_by_size(rows, contrast.arm, contrast.base, time_column)
             for size, ratios in by_size.items():
                 ratios_by_claim[ArmClaim(study.name, panel.key, contrast, size)] = ratios
@@ -96,13 +94,14 @@ def ratios_by_arm_claim(
 
 
 def arm_claim_verdicts(
-    verdicts: Mapping[Claim, ClaimVerdict], study: str
+    verdicts: Mapping[Claim, ClaimVerdict], study: Study, metric: str = ""
 ) -> dict[ArmClaim, ClaimVerdict]:
-    """The verdicts on the claims on arms of one study."""
+    """The verdicts on the claims on arms of one study, by a metric, by default the first."""
+    contrasts = study.contrasts_of(metric)
     return {
         key: verdict
         for key, verdict in verdicts.items()
-        if isinstance(key, ArmClaim) and key.study == study
+        if isinstance(key, ArmClaim) and key.study == study.name and key.contrast in contrasts
     }
 
 
@@ -195,10 +194,13 @@ def cost_sentence_colour(points: Iterable[PointVerdict]) -> StatusColour:
     return worst_colour(p.verdict.verdict.colour if p.verdict else "warn" for p in points)
 
 
-def cost_sentence(subject: str, base: str, points: Sequence[PointVerdict]) -> str:
+def cost_sentence(
+    subject: str, base: str, points: Sequence[PointVerdict], *, names_sizes: bool = False
+) -> str:
     """A sentence, without its full stop, on the cost of `subject` over `base`.
 
-    `points` has every size and panel to be compared, measured or not, or is empty.
+    `points` has every size and panel to be compared, measured or not, or is empty.  `names_sizes`:
+    also where a verdict holds at all of several sizes.
     """
     names = labels.short_titles({point.panel_title for point in points})
     points = [replace(point, panel_title=names[point.panel_title]) for point in points]
@@ -212,7 +214,7 @@ def cost_sentence(subject: str, base: str, points: Sequence[PointVerdict]) -> st
     for number, (verdict, group) in enumerate(groups.items()):
         is_last = number == len(groups) - 1
         is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
-        where_suffix = " elsewhere" if is_rest else _where_suffix(group, points)
+        where_suffix = " elsewhere" if is_rest else _where_suffix(group, points, names_sizes)
         clauses.append(
             _verdict_clause(subject if not clauses else "", base, verdict, group, where_suffix)
         )
@@ -317,8 +319,11 @@ def missing_launches_suffix(verdicts: Iterable[ClaimVerdict]) -> str:
     return f": about {units.plural(max(needs), 'more launch')}" if needs else ""
 
 
-def _where_suffix(points: Sequence[PointVerdict], all_points: Sequence[PointVerdict]) -> str:
-    """`` at 1 B on MPICH 4.0``: where a verdict holds; sizes or panels are omitted if at all.
+def _where_suffix(
+    points: Sequence[PointVerdict], all_points: Sequence[PointVerdict], names_sizes: bool
+) -> str:
+    """`` at 1 B on MPICH 4.0``: where a verdict holds; panels are omitted if at all, and so are
+    sizes unless `names_sizes`.
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
     """
@@ -327,7 +332,8 @@ def _where_suffix(points: Sequence[PointVerdict], all_points: Sequence[PointVerd
     panels = list(by_panel)
     if len(set(map(tuple, by_panel.values()))) == 1:
         is_all = all(sizes == all_by_panel[name] for name, sizes in by_panel.items())
-        at = "" if is_all else f" at {describe_sizes(by_panel[panels[0]], all_sizes)}"
+        is_omitted = is_all and not (names_sizes and len(all_sizes) > 1)
+        at = "" if is_omitted else f" at {describe_sizes(by_panel[panels[0]], all_sizes)}"
         if len(panels) == len(all_by_panel):
             return at
         names = (

@@ -56,6 +56,11 @@ class Panel:
         return f"{name} ({self.emulation_label})" if self.emulation_label else name
 
     @property
+    def setting_title(self) -> str:
+        """The title without the toolchain: ``2 ranks in one node``."""
+        return self.title.removeprefix(self.toolchain).lstrip(", ")
+
+    @property
     def launch_count_text(self) -> str:
         """``8 launches``."""
         return units.plural(self.launch_count, "launch", "launches")
@@ -152,7 +157,7 @@ class Panels(Generic[PanelT]):
         rows = self.panel_rows(frame, panel, **column_values)
         return interval_in_row(rows.row(0, named=True), self.level) if rows.height else None
 
-    def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
+    def point_series_key(self, panel: PanelT, variant: str, size: int) -> str:
         """The key of the series of a variant's value at one size, as `Cell.series_key`."""
         return self.history_series_key(panel, size, variant=variant, **self.series_values)
 
@@ -227,7 +232,12 @@ class CasePanels(Panels[Panel]):
         """
         placement = labels.TEXT_BY_PLACEMENT.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
-        rest = [f"{name} {value}" for name, value in sorted(check_parameters(row).items())]
+        words = row["case"].split("/")
+        rest = [
+            f"{name} {value}"
+            for name, value in sorted(check_parameters(row).items())
+            if value not in words
+        ]
         return Panel(
             **self._panel_fields(row),
             placement_text=" ".join(filter(None, (ranks, placement))),

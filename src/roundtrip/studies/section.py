@@ -1,13 +1,16 @@
-"""The section of a study in the report: its own, or what follows from its arms.
+"""The section of a study in the report: its own, and what follows from its arms.
 
 A study whose launches interleave arms needs only its declaration: figures, claims, tables and
-sentences follow from its `arms`, `contrasts` and `metrics`, metric by metric.  The names of the
-first metric's values are those of the arms; other metrics are named beside them.
+sentences follow from its `arms`, `contrasts` and metrics, metric by metric.  The names of the
+first metric's values are those of the arms; other metrics are named beside them.  A section of its
+own treats its `metrics`; what follows from its `more_metrics` comes after.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Protocol
 
@@ -29,6 +32,7 @@ from roundtrip.report.units import UNPRINTED_UNITS
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
 from roundtrip.studies.derivation import (
+    derived_metrics,
     describe_metric,
     display_unit,
     metric_suffix,
@@ -53,54 +57,65 @@ def find_section(study: Study, data: BundleData) -> Section | None:
     """The study's section; None if the bundle has no completed launch of the study."""
     if data.study_launches(study.name).is_empty():
         return None
-    if make := study_module_attribute(study, "section", "Section"):
-        section: Section = make(data)
-        return section
-    return InterleavedSection(study, data) if study.is_interleaved else None
+    make = study_module_attribute(study, "section", "Section")
+    own: Section | None = make(data) if make else None
+    metrics = derived_metrics(study, own)
+    return DerivedSection(study, data, metrics, own) if metrics else own
 
 
-class InterleavedSection:
-    """The section of a study without a `Section` of its own: each of its metrics, in order."""
+class DerivedSection:
+    """What follows from the arms of a study, after its `own` section: each metric, in order."""
 
-    def __init__(self, study: Study, data: BundleData) -> None:
-        self._study = study
-        self._metrics = [_MetricSection(study, data, metric) for metric in study.metrics]
+    def __init__(
+        self, study: Study, data: BundleData, metrics: Sequence[str], own: Section | None
+    ) -> None:
+        self._study, self._own = study, own
+        self._metrics = [_MetricSection(study, data, metric) for metric in metrics]
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
-        return {
-            claim: ratios
-            for one in self._metrics
-            for claim, ratios in one.ratios_by_claim().items()
-        }
+        claims = dict(self._own.ratios_by_claim()) if self._own else {}
+        for one in self._metrics:
+            claims |= one.ratios_by_claim()
+        return claims
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
-        study, picture = self._study, None
-        own_verdicts = arm_claim_verdicts(verdicts, study.name)
-        blocks: list[Block] = [Paragraph((study.method,))] if study.method else []
-        blocks.append(Heading(3, "In numbers"))
+        study = self._study
+        if self._own:
+            part, heading = self._own.report_section(verdicts), "Other metrics"
+        else:
+            method = (Paragraph((study.method,)),) if study.method else ()
+            title = f"{study.title}: {study.question}"
+            part, heading = ReportSection(study.name, title, method), "In numbers"
+        picture = part.answer_gallery
+        blocks: list[Block] = [*part.blocks, Heading(3, heading)]
+        answers, panel_answers = [*part.answers], [*part.panel_answers]
         for one in self._metrics:
+            own_verdicts = arm_claim_verdicts(verdicts, study, one.metric)
             blocks += one.blocks(own_verdicts)
+            answers += one.answers(own_verdicts)
+            panel_answers += one.panel_answers(own_verdicts)
             if picture and one.is_measured:
                 blocks.append(one.gallery())
             elif one.is_measured:
                 picture = one.gallery()
-        return ReportSection(
-            anchor=study.name,
-            title=f"{study.title}: {study.question}",
+        return replace(
+            part,
             blocks=tuple(blocks),
-            answers=tuple(a for one in self._metrics for a in one.answers(own_verdicts)),
-            panel_answers=tuple(
-                a for one in self._metrics for a in one.panel_answers(own_verdicts)
-            ),
+            answers=tuple(answers),
+            panel_answers=tuple(panel_answers),
             answer_gallery=picture,
         )
+
+
+#: Maximum settings with an answer of their own.
+_MAX_ANSWERED_SETTINGS = 4
 
 
 class _MetricSection:
     """One metric of a study: its arms in each panel, and their contrasts."""
 
     def __init__(self, study: Study, data: BundleData, metric: str) -> None:
-        self._study = study
+        self._study, self.metric = study, metric
         self._panels = CasePanels(data, study.name, metric)
         self._sizes = data.analysis.compared_sizes(study)
         arms = study.arms.items()
@@ -113,7 +128,7 @@ class _MetricSection:
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return findings.ratios_by_arm_claim(
-            self._study, self._panels, self._sizes, "cost", self._contrasts
+            self._study, self._panels, self._sizes, "cost", self.metric
         )
 
     @property
@@ -133,11 +148,18 @@ class _MetricSection:
             yield self._verdict_table(verdicts)
 
     def answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
-        """An answer for each contrast: a sentence on all panels."""
-        panels = self._panels.panels
-        return [
-            Answer((f"{self._cost_sentence(one, panels, verdicts)}.",)) for one in self._contrasts
-        ]
+        """An answer for each contrast and setting, which it names; if they are many, on all."""
+        panels_by_setting: dict[str, list[Panel]] = defaultdict(list)
+        for panel in self._panels.panels:
+            panels_by_setting[panel.setting_title].append(panel)
+        count = len(panels_by_setting)
+        if not 0 < count <= _MAX_ANSWERED_SETTINGS:
+            panels_by_setting = {f"{count} settings": [*self._panels.panels]}
+        answers = []
+        for contrast, (setting, panels) in product(self._contrasts, panels_by_setting.items()):
+            name = f"{setting[0].upper()}{setting[1:]}: " if count > 1 else ""
+            answers.append(Answer((f"{name}{self._cost_sentence(contrast, panels, verdicts)}.",)))
+        return answers
 
     def panel_answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
         """An answer for each panel: values, and a sentence on each contrast."""
@@ -148,9 +170,10 @@ class _MetricSection:
         for contrast, panel in product(self._contrasts, self._panels.panels):
             arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
             name = f"{arm} against {base}{self._suffix}: {panel.title}"
-            for size in self._sizes:
+            for column, size in zip(self._sizes, self._panel_sizes(panel), strict=True):
                 verdict = verdicts.get(self._arm_claim(panel, contrast, size))
-                cells.append(((name,), size, display.verdict_cell(verdict, base_name=base)))
+                row = name if column == size else f"{name}, {units.size_text(size)}"
+                cells.append(((row,), column, display.verdict_cell(verdict, base_name=base)))
         caption = (
             "Speed of one arm over that of the other, in the same launch: above 1, the first is "
             "faster."
@@ -175,11 +198,11 @@ class _MetricSection:
         points = [
             PointVerdict(panel.title, size, verdicts.get(self._arm_claim(panel, contrast, size)))
             for panel in panels
-            for size in self._sizes
+            for size in self._panel_sizes(panel)
         ]
         note = f" ({self._quantity.lower()})" if self._suffix else ""
         arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
-        return findings.cost_sentence(f"{arm}{note}", base, points)
+        return findings.cost_sentence(f"{arm}{note}", base, points, names_sizes=True)
 
     def _panel_answer(self, panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Answer:
         intervals = self._panels.intervals
@@ -214,6 +237,11 @@ class _MetricSection:
         )
         figures = draw(drawings, self._quantity, self._quantity, self._unit)
         return Gallery(panels.level.fill_caption(caption), figures)
+
+    def _panel_sizes(self, panel: Panel) -> Sequence[int]:
+        """The sizes of `at_compared_sizes`, bytes."""
+        rows = self._panels.panel_rows(self._panels.launch_values, panel)
+        return self._sizes if any(self._sizes) else [max(rows["size_bytes"])]
 
     def _arm_claim(self, panel: Panel, contrast: Contrast, size: int) -> ArmClaim:
         return ArmClaim(self._study.name, panel.key, contrast, size)

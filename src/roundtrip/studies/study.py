@@ -175,8 +175,8 @@ class Study:
 
     Modules beside it may say more than a declaration can: `perf_variables` with
     `PERF_VARIABLE_UNITS`, `speeds`, `headline_speeds` and `AUDIT_FACTS` of ``derived``, and the
-    class `Section` of ``section``.  What they lack `derivation` and `section` of this package
-    derive from the arms, metric by metric.
+    class `Section` of ``section``.  What they lack, and all of `more_metrics`, `derivation` and
+    `section` of this package derive from the arms, metric by metric.
     """
 
     #: Name in case.json and samples.csv, and of the folder of its checks.
@@ -191,6 +191,8 @@ class Study:
     #: Metrics of its samples, by name in a ``metrics.json``, the main one first; rows of any other
     #: metric are faults.
     metrics: ClassVar[tuple[str, ...]] = ()
+    #: Metrics of its samples besides these, which no module beside it treats.
+    more_metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers; ``thresholds.toml`` in the
     #: study's package has the text of the table with the default values.
     thresholds: ClassVar[type[StrictRecord] | None] = None
@@ -221,7 +223,7 @@ class Study:
             raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
         metrics = {arm.metric for arm in cls.arms.values()}
         metrics |= {contrast.metric for contrast in cls.contrasts}
-        if unknown := sorted(metrics - {"", *cls.metrics}):
+        if unknown := sorted(metrics - {"", *cls.metrics, *cls.more_metrics}):
             raise ValueError(
                 f"{cls.__name__} has no metric {unknown[0]!r}: right is one of `metrics`"
             )
@@ -241,17 +243,18 @@ class Study:
             )
 
     @property
-    def is_interleaved(self) -> bool:
-        """Whether it declares arms and metrics, from which figures and a section follow."""
-        return bool(self.arms and self.metrics)
+    def all_metrics(self) -> tuple[str, ...]:
+        """All metrics of its samples, the main one first."""
+        return (*self.metrics, *self.more_metrics)
 
     def contrast(self, arm: str, base: str) -> Contrast:
         """The contrast of `arm` over `base` that names no metric; KeyError if there is none."""
         return {(one.arm, one.base): one for one in self.contrasts if not one.metric}[arm, base]
 
-    def contrasts_of(self, metric: str) -> tuple[Contrast, ...]:
-        """The contrasts of the values of a metric."""
-        return tuple(one for one in self.contrasts if (one.metric or self.metrics[0]) == metric)
+    def contrasts_of(self, metric: str = "") -> tuple[Contrast, ...]:
+        """The contrasts of the values of a metric, by default of the first."""
+        main = self.metrics[0]
+        return tuple(one for one in self.contrasts if (one.metric or main) == (metric or main))
 
     def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]

@@ -77,7 +77,7 @@ class DDTBench(Study):
             DDT,
             MANUAL,
             "round trip by hand over that with datatypes",
-            is_primary=lambda buffers: buffers == ORIGINAL_BUFFER_STATE,
+            is_primary=lambda case: case.endswith(f"/{ORIGINAL_BUFFER_STATE}"),
         ),
         Contrast(DDT, MANUAL_TUNED),
     )
@@ -100,7 +100,9 @@ class DDTBench(Study):
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))
         panel = (case.system_partition, case.environ, app, placement)
         states = case.variables.get("buffers", DEFAULT_BUFFER_STATES).split(",") if app else ()
-        return [PlannedPoints(tuple(ARMS), state, panel=(*panel, state)) for state in states]
+        return [
+            PlannedPoints(tuple(ARMS), f"{app}/{state}", panel=(*panel, state)) for state in states
+        ]
 
 
 STUDY = DDTBench()

@@ -142,13 +142,13 @@ class Section:
         return {
             datatype_claim(panel, app, size, contrast.base): ratios
             for panel in self._data.panels
-            for contrast in STUDY.contrasts
+            for contrast in STUDY.contrasts_of()
             for (app, size), ratios in self._data.datatype_gains(panel, contrast.base).items()
         }
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         data = self._data
-        ddt_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
+        ddt_verdicts = arm_claim_verdicts(verdicts, STUDY)
         groups = groupby(data.panels, key=lambda panel: panel.buffer_state)
         states = [list(panels) for _, panels in groups]
         main_panels = states[0]

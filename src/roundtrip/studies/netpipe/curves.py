@@ -22,7 +22,7 @@ from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.netpipe import ARMS, STUDY, derived, is_pingpong
+from roundtrip.studies.netpipe import ARMS, METRIC_BY_MODE, STUDY, derived, is_pingpong
 from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.study import Arm
 
@@ -63,8 +63,13 @@ class NetPIPECurves(Panels[Panel]):
 
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
-        self.series_values = {"phase": "measure"}
         self.samples = derived.time_samples(self.samples).filter(pl.col("phase") == "measure")
+
+    def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
+        """As `Panels.point_series_key`, of the metric of the panel's mode."""
+        metric = METRIC_BY_MODE[panel.case.partition("/")[0]]
+        names = {"variant": variant, "phase": "measure", "metric": metric}
+        return self.history_series_key(panel, size, **names)
 
     @cached_property
     def all_launch_medians(self) -> pl.DataFrame:

@@ -52,7 +52,13 @@ from roundtrip.studies.derivation import (
     ratios_within_launch,
     toolchain_speeds,
 )
-from roundtrip.studies.netpipe import ARMS, COMPARED_VARIANTS, HALF_ROUND_TRIP, PER_MESSAGE, RAW_MPI
+from roundtrip.studies.netpipe import (
+    ARMS,
+    COMPARED_VARIANTS,
+    HALF_ROUND_TRIP,
+    METRIC_BY_MODE,
+    RAW_MPI,
+)
 from roundtrip.studies.study import BLUE, BOOST, MPI, ORANGE, PURPLE, TEAL, Arm
 
 PUBLISHED_SIZES = (1, 10, 100, 1_000, 8_000, 12_000, 100_000, 1_000_000, 8_000_000)
@@ -183,11 +189,13 @@ MIN_TIME_SUMMARY = Summary(
 )
 
 
+_MODE = pl.col("case").str.split("/").list.first()
+_TIME_METRIC = _MODE.replace_strict(METRIC_BY_MODE, default=HALF_ROUND_TRIP)
+
+
 def time_samples(samples: pl.LazyFrame) -> pl.LazyFrame:
     """The rows with times: per message for streams, otherwise half a round trip; all columns."""
-    is_stream = pl.col("case").str.starts_with("stream/")
-    metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
-    return samples.filter(pl.col("metric") == metric)
+    return samples.filter(pl.col("metric") == _TIME_METRIC)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -258,14 +266,14 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         & pl.col("variant").is_in(list(_LIBRARY_BY_VARIANT))
         & pl.col("size_bytes").is_in(list(sizes))
     )
-    mode = pl.col("case").str.split("/").list.first().replace("pingpong", "ping-pong")
+    mode = _MODE.replace("pingpong", "ping-pong")
     name = pl.col("variant").replace_strict({name: arm.title for name, arm in ARMS.items()})
     return toolchain_speeds(
         launch_medians(rows, ["launch"]),
         pl.concat_str(name, pl.lit(", "), mode),
         depends_on=pl.col("variant").replace_strict(_LIBRARY_BY_VARIANT),
         phase="measure",
-        metric=None,
+        metric=_TIME_METRIC,
     )
 
 
@@ -275,7 +283,10 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     raw = launch_medians(samples.filter(is_raw & (pl.col("phase") == "measure")), ["launch"])
     peak = raw.filter(pl.col("bandwidth") == pl.col("bandwidth").max().over("launch", "case"))
     latencies = toolchain_speeds(
-        raw.filter(size_bytes=1), pl.lit("Half-round-trip latency"), phase="measure", metric=None
+        raw.filter(size_bytes=1),
+        pl.lit("Half-round-trip latency"),
+        phase="measure",
+        metric=HALF_ROUND_TRIP,
     )
     peaks = toolchain_speeds(
         peak.unique(["launch", "case"], maintain_order=True),

@@ -274,7 +274,7 @@ class Section:
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
-        verdict_by_claim = arm_claim_verdicts(verdicts, STUDY.name)
+        verdict_by_claim = arm_claim_verdicts(verdicts, STUDY)
         all_findings = [
             statement_findings(panel, verdict_by_claim, self._settings, self._levels)
             for panel in curves.panels

@@ -332,7 +332,7 @@ class Section:
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves, settings, panels = self._curves, self._settings, self._curves.panels
-        ring_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
+        ring_verdicts = arm_claim_verdicts(verdicts, STUDY)
         results = [
             finding
             for panel in panels
