@@ -200,3 +200,17 @@ def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
         read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
     )
     assert {row[7] for row in rows(section_part)} == {"\N{EN DASH}"}
+
+
+def test_cases_that_were_skipped_for_one_reason_are_one_line(make_tree: Maker) -> None:
+    reasons = ["no such toolchain", "one node", "no such toolchain"]
+    skipped = [{"case": f"Ring/@local:smp+{n}", "reason": why} for n, why in enumerate(reasons)]
+    data = read_tree(make_tree(launches=6, environs=(ENVIRON,), skipped=skipped))
+    counts, lost = (launches.build_section(data).tables)[:2]
+    assert counts.caption == "Every case of the campaign, without 3 skipped cases: see below."
+    assert len(counts.rows) == 1 and not counts.rows[0][0].text.startswith("Ring")
+    assert [[cell.text for cell in row] for row in lost.rows] == [
+        ["2 cases", "skipped", "no such toolchain", "skipped/0001 and 1 more"],
+        ["Ring/@local:smp+1", "skipped", "one node", "skipped/0002"],
+    ]
+    assert "“roundtrip run --dry-run” name each" in lost.caption

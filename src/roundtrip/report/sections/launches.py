@@ -192,14 +192,18 @@ def launch_counts(data: BundleData) -> LaunchCounts:
 def _launch_counts_table(data: BundleData) -> Table:
     rows = []
     cases = _name_by_case_id(data)
-    for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
+    tried = data.launches.filter((pl.col("status") != "skipped").any().over("case_id"))
+    for (case_id,), group in tried.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
         disturbed_count = group.filter(pl.col("disturbed").fill_null(False)).height
         rows.append((Cell(cases[str(case_id)]), *count_cells(*counts, disturbed_count)))
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     columns = (Column("Case"), *number_columns(*names))
-    return Table("Every case of the campaign.", columns, tuple(rows))
+    skipped_count = len(cases) - len(rows)
+    skipped = f", without {units.plural(skipped_count, 'skipped case')}: see below"
+    caption = f"Every case of the campaign{skipped if skipped_count else ''}."
+    return Table(caption, columns, tuple(rows))
 
 
 def _name_by_case_id(data: BundleData) -> dict[str, str]:
@@ -235,14 +239,22 @@ def _lost_launch_blocks(data: BundleData) -> list[Block]:
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
     cases = _name_by_case_id(data)
-    keys = ["status", "case_id", "reason"]
-    groups = lost_launches.group_by(keys, maintain_order=True).agg("launch")
-    for status, case_id, reason, launches in groups.iter_rows():
+    only_case = pl.when(pl.col("status") != "skipped").then("case_id").alias("only_case")
+    groups = lost_launches.group_by("status", "reason", only_case, maintain_order=True).agg(
+        pl.col("case_id").unique(maintain_order=True), "launch"
+    )
+    for status, reason, _, case_ids, launches in groups.iter_rows():
         names = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
         status_cell = Cell(status, _COLOUR_BY_STATUS.get(status, "warn"))
         reason_cells = text_cells(reason or "no reason given", names)
-        rows.append((Cell(cases[case_id]), status_cell, *reason_cells))
+        name = cases[case_ids[0]] if len(case_ids) == 1 else f"{len(case_ids)} cases"
+        rows.append((Cell(name), status_cell, *reason_cells))
     caption = "Left out of every number above, each with its reason."
+    if any(len(case_ids) > 1 for case_ids in groups["case_id"]):
+        caption += (
+            " A line counts the cases that were skipped for one reason; cases.parquet of the "
+            "bundle and “roundtrip run --dry-run” name each."
+        )
     columns = text_columns("Case", "Status", "Reason", "Launch")
     return [heading, Table(caption, columns, tuple(rows))]
 
