@@ -71,7 +71,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @run_before("run")
     def skip_after_build(self):
-        self.skip_if(self.build_only, "built; not launched, as build_only says")
+        self.skip_if(self.build_only, "it was built and not launched, as build_only says")
 
     @run_before("run", always_last=True)
     def write_case(self):

@@ -20,6 +20,7 @@ _LABEL_TEMPLATE_BY_FACT = {
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
 OVERSUBSCRIBED_NOTE = "more ranks than processors"
+ON_FEWER_PROCESSORS = "on fewer processors"
 #: The placement of two ranks, or of all ranks, in words.
 TEXT_BY_PLACEMENT = {
     "shared-memory": "in one node",
@@ -27,7 +28,7 @@ TEXT_BY_PLACEMENT = {
     "all-cores": "on every core",
     "one-socket": "on one socket",
     "two-sockets": "on two sockets",
-    "oversubscribed": OVERSUBSCRIBED_NOTE,
+    "oversubscribed": ON_FEWER_PROCESSORS,
 }
 
 

@@ -198,7 +198,7 @@ def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
     builder.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
     builder.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
     cells = row(find_table(study_section(builder.data()), "Speed-up over one cluster"), "BT A")
-    assert cells[1].text == "4 ranks on a node each, fewer processors"
+    assert cells[1].text == "4 ranks on a node each, on fewer processors"
     assert cells[2].text.startswith("0.500")
 
 
@@ -339,7 +339,7 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
         {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
     ]
     points, arms = rows_and_arms(rows)
-    titles = ["Ours", "Ours, fewer processors", "NPB 3.4"]
+    titles = ["Ours", "Ours, on fewer processors", "NPB 3.4"]
     assert [(row["arm"], row["x"]) for row in points] == list(zip(titles, (1, 4, 4), strict=True))
     assert [arms[title].is_dashed for title in titles] == [False, True, True]
 

@@ -216,11 +216,11 @@ def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
         for name, text in setting_texts(launch["parameters"]).items()
         if not any(fact.startswith(name) for fact in emulation)
     ]
-    oversubscription = labels.OVERSUBSCRIBED_NOTE if labels.OVERSUBSCRIBED_NOTE in values else ""
+    note = labels.OVERSUBSCRIBED_NOTE if labels.ON_FEWER_PROCESSORS in values else ""
     partition = f"{launch['system']}:{launch['partition']}"
     label = labels.launch_label(launch["emulation"], launch["simulated"])
-    texts = (*(value for value in values if value != oversubscription), partition)
-    return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, label)))
+    texts = (*(value for value in values if value != labels.ON_FEWER_PROCESSORS), partition)
+    return ", ".join(filter(None, texts)), "; ".join(filter(None, (note, label)))
 
 
 def _row_name(row_key: _RowKey, setting: str, direction: str) -> str:

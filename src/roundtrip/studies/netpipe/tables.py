@@ -351,13 +351,6 @@ def convergence_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     )
 
 
-#: Reasons by status why sizes have no samples; `{}` is the smallest such size.
-_REASON_BY_STATUS = {
-    "bounded": "not measured from {} on (bounded)",
-    "budget": "not every size measured (budget), the smallest left out {}",
-}
-
-
 def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]:
     """A line for each curve that has points without samples, with the reason."""
     lines: list[str] = []
@@ -368,9 +361,14 @@ def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]
         )
         for variant, status, size, launches in ends.sort("variant", "status").iter_rows():
             title = ARMS[variant].title if variant in ARMS else variant
-            reason = _REASON_BY_STATUS.get(status, f"not measured ({status}), first {{}}")
+            end = units.size_text(size)
+            verb = (
+                f"ended before {end}"
+                if status == "bounded"
+                else f"left sizes out, the smallest {end}"
+            )
             count = f"{launches} of {panel.launch_count} launches"
-            lines.append(f"{panel.title}, {title}: {reason.format(units.size_text(size))}, {count}")
+            lines.append(f"{panel.title}, {title}: {count} {verb} ({status}).")
     return lines
 
 

@@ -126,7 +126,7 @@ class Series:
             place = f"{place} {labels.TEXT_BY_PLACEMENT.get(self.placement, self.placement)}"
         if not self.spans_clusters and not self.has_real_nodes:
             place = f"{place} on emulated nodes"
-        return f"{place}, fewer processors" if self.shares_processors else place
+        return f"{place}, {labels.ON_FEWER_PROCESSORS}" if self.shares_processors else place
 
     @property
     def title(self) -> str:

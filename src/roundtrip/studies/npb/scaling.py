@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,
     Cell,
@@ -77,7 +77,7 @@ def rows_and_arms(rows: Sequence[dict[str, Any]]) -> tuple[DrawingRows, dict[str
     arm_rows = []
     for row in rows:
         name, shared = row["name"], row["shared"]
-        title = f"{name}, fewer processors" if shared and name in unshared else name
+        title = f"{name}, {labels.ON_FEWER_PROCESSORS}" if shared and name in unshared else name
         arms[title] = Arm(title, row["colour"], point_radius=3.3, is_dashed=shared)
         arm_rows.append({**row, "arm": title})
     return arm_rows, dict(sorted(arms.items()))
