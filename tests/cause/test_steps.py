@@ -105,6 +105,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
             FactChange(
                 "", NODE_SET_FACT, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"
             ),
+            FactChange("", NODE_SET_FACT, "cn01", "node-0000000a"),
             FactChange("openmpi41", "launcher options", "--bind-to core", "not set"),
             FactChange("openmpi41", "binding", "0: 0; 1: 1", "0: any; 1: any"),
         ]
@@ -118,6 +119,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
     assert [name.partition(":")[0] for name, _ in others] == [
         *("access of partition batch", "kernel", "MPI version (openmpi41)"),
         *("variable LONG (openmpi41)", "variable MINE (openmpi41)"),
+        NODE_SET_FACT,
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
     assert "--old-toolchain" in dict(others)[others[2][0]]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from checks.mixins.placement import Placement
+from checks.osu.osu import OSUAtScale
 from roundtrip.measure import matrix
 from roundtrip.sites import check
 from roundtrip.sites.launching import features_for_ranks
@@ -79,6 +80,11 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: mat
     }
     reason = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
     assert reasons["NPBWanAtScale", "nodes_16"] == reason
+
+
+@pytest.mark.parametrize(("nodes", "cores", "ranks"), [(1, 4, 4), (1, 5, 4), (2, 10, 10)])
+def test_the_ranks_of_osu_on_one_node_come_in_pairs(nodes: int, cores: int, ranks: int) -> None:
+    assert OSUAtScale.legal_rank_count(None, nodes, cores) == ranks
 
 
 @pytest.mark.nightly

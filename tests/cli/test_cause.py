@@ -51,7 +51,7 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     monkeypatch.setattr(tree, "hold_site", free)
     clone = tmp_path / "clone"
 
-    def run(*arguments: str, by: int = 12) -> Result:
+    def run(*arguments: str, by: int = 12, count: int = COMMITS) -> Result:
         if not clone.exists():
             clone.mkdir()
             run_git(clone, "init", "--quiet")
@@ -63,7 +63,7 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
         return CliRunner().invoke(
             app,
             [
-                *("bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
+                *("bisect", f"HEAD~{count - 1}", "HEAD", "--over", "git"),
                 *("--repository", str(clone), "--launch", LAUNCH, "--metric", r"time (.+)"),
                 *("--site", "local", *arguments),
             ],
@@ -92,8 +92,11 @@ def test_the_slow_commit_is_found_and_its_report_verified(
     ]
 
 
-def test_commits_that_are_all_alike_have_no_change(bisected: Callable[..., Result]) -> None:
-    result = bisected(by=10)
+@pytest.mark.parametrize("count", [2, COMMITS])
+def test_commits_that_are_all_alike_have_no_change(
+    bisected: Callable[..., Result], count: int
+) -> None:
+    result = bisected(by=10, count=count)
     assert result.exit_code == 0, result.output
     assert "No change: " in result.output
 

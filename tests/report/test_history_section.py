@@ -189,6 +189,16 @@ def test_a_row_leads_to_all_nights_of_its_series(changed: data.BundleData) -> No
     assert f'<a href="{report.history_link(cell)}">{cell.text}</a>' in renderers.render_html(report)
 
 
+def test_values_that_detection_left_out_are_counted_by_reason(changed: data.BundleData) -> None:
+    nights = changed.past_nights.nights
+    first, second = nights["night"].unique().sort()[:2]
+    reasons = pl.col("night").replace_strict({first: "disturbed", second: "annotated"}, default="")
+    past = replace(changed.past_nights, nights=nights.with_columns(left_out=reasons))
+    text = plain(renderers.render_markdown(build_report(replace(changed, past_nights=past))))
+    for reason in ("disturbed", "annotated"):
+        assert f"8 values of single nights: {reason}." in text
+
+
 def test_a_night_that_stands_alone_is_named(changed: data.BundleData) -> None:
     text = plain(renderers.render_markdown(build_report(changed)))
     assert (

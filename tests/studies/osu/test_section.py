@@ -16,7 +16,7 @@ from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.blocks import ReportSection
+from roundtrip.report.blocks import ReportSection, plain_text
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
 from roundtrip.report.painter import first_svg_file
@@ -98,6 +98,7 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
         DISAGREE: "OSU latency disagrees",
         OPEN: "Open: whether OSU latency agrees",
     }[outcome]
+    assert ": barrier 1.00 µs" in plain_text(panel_answer.text).replace("\xa0", " ")
     assert values.text == (f"{BARRIER}.",) and values.status_colour == "plain"
     (text,) = answer.text
     assert str(text).startswith(f"{start} with the ping-pong of NetPIPE everywhere (")
