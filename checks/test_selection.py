@@ -63,6 +63,7 @@ def _restrict_parameter_to_texts(raw_param, texts):
 def _restrict_parameter(raw_param, select):
     return parameter(
         inherit_params=True,
-        filter_params=lambda values: tuple(select(values)),
+        # A parameter without values would make the check abstract, which hides the legal values.
+        filter_params=lambda values: tuple(select(values)) or values,
         fmt=raw_param.format,
     )

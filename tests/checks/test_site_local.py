@@ -27,7 +27,7 @@ def test_all_toolchains_of_this_machine_are_described(local: Site) -> None:
 
 @pytest.mark.nightly
 def test_only_what_is_installed_is_run(local: Site) -> None:
-    netpipe = [case for case in local.cases() if case.check == "NetPIPE"]
+    netpipe = [case for case in local.list_tests().cases if case.check == "NetPIPE"]
     assert {case.environ for case in netpipe} == set(SMOKE)
     modes, variant_sets, toolchains = 3, 2, 2
     assert len(netpipe) == modes * variant_sets * toolchains

@@ -1,8 +1,8 @@
 """The expected matrix, also of `roundtrip ab`: all is run, or skipped with a reason."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,20 +10,19 @@ from roundtrip.errors import UserError
 from roundtrip.measure import campaign_file, matrix
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.measure.matrix import ExpectedCase, Matrix, SkippedCase
-from roundtrip.sites.site import Case, Site
+from roundtrip.sites.site import Case, CheckListing, CheckTest, Site
 
 
-def described(mode: str, placement: str) -> dict[str, Any]:
-    name = f"NetPIPE %mode={mode} %placement={placement}"
-    return {
-        "@class": "NetPIPE",
-        "@file": "netpipe.py",
-        "name": name,
-        "display_name": name,
-        "hashcode": f"{abs(hash(name)) % 16**8:08x}",
-        "needs": [placement, "boost"],
-        "budget": 60.0,
-    }
+def described(mode: str, placement: str) -> CheckTest:
+    return CheckTest(
+        check="NetPIPE",
+        parameters={"mode": mode, "placement": placement},
+        file="netpipe.py",
+        hash=f"{abs(hash(mode + placement)) % 16**8:08x}",
+        variables=("budget", "end", "executable"),
+        settable=("budget", "end"),
+        needs=(placement, "boost"),
+    )
 
 
 class FakeSite:
@@ -39,19 +38,18 @@ class FakeSite:
 
     checks = {"NetPIPE": Path("netpipe.py"), "Other": Path("other.py")}
 
-    def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
-        assert files == ["netpipe.py"]
-        return [
-            described(mode, placement)
-            for mode in ("pingpong", "stream")
-            for placement in ("shared-memory", "one-per-node")
-        ]
-
-    def cases(self, files: list[str], selection: object = None) -> list[Case]:
+    def list_tests(
+        self, files: list[str], selection: object = None, variables: dict[str, str] | None = None
+    ) -> CheckListing:
         assert files == ["netpipe.py"]
         place = ("placement", "shared-memory")
         parameter_sets = [(("mode", mode), place) for mode in ("pingpong", "stream")]
-        return [Case("NetPIPE", values, "0" * 8, "box", "smp", "a") for values in parameter_sets]
+        cases = [Case("NetPIPE", values, "0" * 8, "box", "smp", "a") for values in parameter_sets]
+        return CheckListing(self.tests(), cases, {})
+
+    def tests(self) -> list[CheckTest]:
+        places = ("shared-memory", "one-per-node")
+        return [described(mode, place) for mode in ("pingpong", "stream") for place in places]
 
 
 def build(*checks: CheckPlan, site: FakeSite | None = None) -> matrix.Matrix:
@@ -88,11 +86,8 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
         }
         partitions = {"smp": {"name": "smp", "environs": ["a", "plain"]}}
 
-        def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
-            test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
-            return [*super().describe(files), {**test, "remedies": {"osu": "spack install osu"}}]
-
-    test = Lacking().describe(["netpipe.py"])[-1]
+    remedies = {"osu": "spack install osu"}
+    test = replace(described("stream", "x"), needs=("osu", "x"), remedies=remedies)
     for environ, words in (("a", "run make osu"), ("plain", "spack install osu")):
         reason = matrix._skip_reason(test, Lacking(), "smp", environ)  # type: ignore[arg-type]
         assert reason == f"partition 'smp' with '{environ}' does not offer: osu ({words}), x"
@@ -124,19 +119,26 @@ def test_a_campaign_of_which_nothing_runs_is_an_error() -> None:
 
 
 class ChoosySite(FakeSite):
-    """A site whose check skips itself for a stream between nodes, so that it has no such test."""
+    """A site whose check skips itself for a stream between nodes."""
 
-    def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
-        tests = super().describe(files)
-        return [test for test in tests if "stream %placement=one" not in test["display_name"]]
+    def tests(self) -> list[CheckTest]:
+        return [
+            replace(test, skip_reason="a stream needs one node")
+            if test.parameters == {"mode": "stream", "placement": "one-per-node"}
+            else test
+            for test in super().tests()
+        ]
 
 
-def test_declared_values_without_a_test_are_listed() -> None:
-    modes, places = ("pingpong", "stream"), ("shared-memory", "one-per-node")
-    plan = CheckPlan("NetPIPE", 1, parameters={"mode": modes, "placement": places})
-    cases = build(plan, site=ChoosySite())
-    untested_cases = [item.case_id for item in cases.skipped if "no test of these" in item.reason]
-    assert untested_cases == [
+@pytest.mark.parametrize("parameters", [{}, {"mode": ("pingpong", "stream")}])
+def test_a_test_that_skips_itself_is_listed_with_its_reason(
+    parameters: dict[str, tuple[str, ...]],
+) -> None:
+    cases = build(CheckPlan("NetPIPE", 1, parameters=parameters), site=ChoosySite())
+    skipped_cases = [
+        item.case_id for item in cases.skipped if item.reason == "a stream needs one node"
+    ]
+    assert skipped_cases == [
         f"NetPIPE/mode=stream,placement=one-per-node@box:smp+{name}" for name in FakeSite.toolchains
     ]
     assert len(cases.expected) + len(cases.skipped) == 4 * 3
@@ -149,7 +151,7 @@ def test_a_check_without_a_test_of_its_values_is_an_error() -> None:
         CheckPlan("NetPIPE", 1, parameters={"mode": ("pingpong",)}),
         CheckPlan("NetPIPE", 7, parameters=parameters),
     )
-    complaint = "'NetPIPE' has no test with mode = stream, placement = one-per-node: choose values"
+    complaint = "'NetPIPE' has no test with mode = stream, placement = one-per-node: a stream needs"
     with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
         build(*plans, site=ChoosySite())
 
@@ -164,25 +166,24 @@ class SettingSite(FakeSite):
     """A site whose ReFrame takes a budget above 0, and says which variables are the check's."""
 
     def __init__(self) -> None:
-        self.requested: list[dict[str, str]] = []
+        self.requested: list[dict[str, str] | None] = []
 
-    def describe(
+    def list_tests(
         self, files: list[str], selection: object = None, variables: dict[str, str] | None = None
-    ) -> list[dict[str, Any]]:
-        if variables:
-            self.requested.append(variables)
-            for name, value in variables.items():
-                if name.endswith("budget") and not value.isdigit():
-                    error = "failed to set variable 'budget': could not convert to ['amount']"
-                    raise UserError(f"reframe --describe failed: {error}: right is a number from 1")
-        fields = {"settable": ["budget", "end"], "end": 1, "executable": ""}
-        return [test | fields for test in super().describe(files)]
+    ) -> CheckListing:
+        self.requested.append(variables)
+        for name, value in (variables or {}).items():
+            if name.endswith("budget") and not value.isdigit():
+                error = "failed to set variable 'budget': could not convert to ['amount']"
+                raise UserError(f"a check does not load: {error}: right is a number from 1")
+        return super().list_tests(files, selection, variables)
 
 
 def test_reframe_runs_once_for_all_values_that_it_takes() -> None:
     site = SettingSite()
     plans = [
-        CheckPlan("NetPIPE", 1, parameters={"mode": (mode,)}, variables={"budget": budget})
+        CheckPlan("NetPIPE", 1, (toolchain,), None, {"mode": (mode,)}, {"budget": budget})
+        for toolchain in ("a", "plain")
         for mode, budget in (("pingpong", "4"), ("stream", "5"))
     ]
     build(*plans, site=site)
@@ -208,9 +209,51 @@ CHECKOUT = Path(__file__).parents[2]
 def test_a_check_that_does_not_load_is_named(tmp_path: Path) -> None:
     check_file = tmp_path / "broken.py"
     check_file.write_text("import reframe\nimport no_such_module\n")
-    with pytest.raises(UserError, match="No module named 'no_such_module'") as error:
-        Site("local", CHECKOUT).cases([str(check_file)])
-    assert str(check_file) in str(error.value)
+    place = re.escape(f"{check_file}:2: ")
+    with pytest.raises(UserError, match=f"^{place}.*No module named 'no_such_module'"):
+        Site("local", CHECKOUT).list_tests([str(check_file)])
+
+
+CHECK = """\
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+@rfm.simple_test
+class Odd(rfm.RunOnlyRegressionTest):
+    kind = parameter(["a", "b"])
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+
+    @run_after("init")
+    def choose(self):
+        if self.kind == "b":
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("raise ValueError('no room')", ":13: .* test 'Odd': value error: no room$"),
+        ("self.num_tasks = 'x'", ":13: .* test 'Odd': .*'num_tasks': 'x' is not of type"),
+        ("self.file = open('/dev/null')", ": .*'Odd.file' is not copyable"),
+    ],
+)
+def test_a_test_that_reframe_cannot_make_is_an_error(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    """ReFrame itself warns, and goes on without the test."""
+    check_file = tmp_path / "odd.py"
+    check_file.write_text(f"{CHECK}            {line}\n")
+    with pytest.raises(UserError, match=f"^{re.escape(str(check_file))}{complaint}"):
+        Site("local", CHECKOUT).list_tests([str(check_file)])
+
+
+def test_a_test_that_skips_itself_after_init_says_why(tmp_path: Path) -> None:
+    check_file = tmp_path / "odd.py"
+    check_file.write_text(f"{CHECK}            self.skip_if(True, 'b is for others')\n")
+    tests = Site("local", CHECKOUT).list_tests([str(check_file)]).tests
+    reasons = {test.parameters["kind"]: test.skip_reason for test in tests}
+    assert reasons == {"a": "", "b": "b is for others"}
 
 
 @pytest.mark.parametrize("name", ["nope", "../local", "", "a/b"])

@@ -1,14 +1,12 @@
 """Starting is quick: guarded by counts, because times depend on the machine."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from measure.conftest import write_program
 from support.programs import skip_without_toolchains
 
 from roundtrip.errors import UserError
@@ -18,7 +16,6 @@ from roundtrip.sites.site import Case, Site
 from roundtrip.sites.toolchains.spec import read_catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-BIN = Path(sys.executable).parent
 #: Take tenths of a second to load, each; a command loads those it needs when it needs them.
 HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
@@ -57,17 +54,22 @@ def test_the_commands_load_nothing_heavy() -> None:
 
 @pytest.mark.nightly
 @NEEDS_TOOLCHAIN
-def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path) -> None:
-    calls = tmp_path / "calls"
-    write_program(tmp_path / "reframe", f'echo "$@" >> {calls}\nexec {BIN}/reframe "$@"')
-    environment = {**os.environ, "PATH": f"{tmp_path}:{BIN}:{os.environ['PATH']}"}
-    process = run("roundtrip", "run", "smoke", "--site", "local", "--dry-run", env=environment)
-    assert process.returncode == 0, process.stderr
-    commands = calls.read_text().splitlines()
-    assert [call.split()[-1] for call in commands] == ["--describe", "--describe"]
-    for scan in commands:
-        files = [word for word in scan.split() if word.startswith("--checkpath=")]
-        assert files == [f"--checkpath={CHECKOUT}/checks/netpipe/netpipe.py"]
+def test_a_matrix_asks_reframe_once_and_only_of_its_own_checks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    requests: list[str] = []
+    run_program = Site._run
+
+    def record(site: Site, command: object, title: str, variables: object, stdin: str) -> str:
+        requests.append(stdin)
+        return run_program(site, command, title, variables, stdin)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Site, "_run", record)
+    campaign = campaign_file.load_campaign(CHECKOUT / "campaigns" / "smoke.toml")
+    matrix.build_matrix(campaign, Site("local", CHECKOUT))
+    assert [json.loads(request)["files"] for request in requests] == [
+        [f"{CHECKOUT}/checks/netpipe/netpipe.py"]
+    ]
 
 
 @pytest.mark.nightly
@@ -75,19 +77,17 @@ def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path)
 def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     """But for a check that is declared several times, of which it makes all combinations."""
     site = Site("local", CHECKOUT)
-    all_tests = site.describe(map(str, sorted({*site.checks.values()})))
+    all_tests = site.list_tests().tests
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = campaign_file.load_campaign(file)
-        campaign_tests = site.describe(*matrix.checks_to_load(campaign, site))
-        for test in (*all_tests, *campaign_tests):
-            test.pop("unique_name", None)  # a number among the tests that are made
+        campaign_tests = site.list_tests(*matrix.checks_to_load(campaign.checks, site)).tests
         expected = [matrix._selected_tests(plan, all_tests, campaign) for plan in campaign.checks]
         tests = [matrix._selected_tests(plan, campaign_tests, campaign) for plan in campaign.checks]
         assert tests == expected
         names = [plan.name for plan in campaign.checks]
-        test_names = {test["name"] for test in campaign_tests if names.count(test["@class"]) == 1}
+        hashes = {test.hash for test in campaign_tests if names.count(test.check) == 1}
         single = [tests for n, tests in zip(names, expected, strict=True) if names.count(n) == 1]
-        assert test_names == {test["name"] for tests in single for test in tests}
+        assert hashes == {test.hash for tests in single for test in tests}
 
 
 @pytest.mark.nightly

@@ -93,7 +93,7 @@ def test_odin_documents_the_study_and_runs_nothing() -> None:
     site = Site("odin", CHECKOUT)
     (partition,) = site.partitions.values()
     assert partition["extras"]["nodes"] == 128
-    assert site.cases() == []
+    assert site.list_tests().cases == []
 
 
 def test_the_recorded_lock_fits_the_infiniband_site(spack_environment: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_script_of_a_pair_names_its_nodes(
     monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(pairs))
     _install_only(spack_environment, {"openmpi50-boost186"})
     site = Site("infiniband", CHECKOUT)
-    all_cases = site.cases([str(site.checks["NetPIPE"])])
+    all_cases = site.list_tests([str(site.checks["NetPIPE"])]).cases
     second_pair = (*ONE_PER_NODE, "pair=1")
     case = _case(all_cases, "ib-rc", "openmpi50-boost186", second_pair)
     (script,) = check.render_job_scripts(site, [case])
@@ -142,7 +142,7 @@ def test_the_script_of_a_pair_names_its_nodes(
 def compare_with_golden(name: str, toolchain_folder: str = "") -> None:
     site = Site(name, CHECKOUT)
     names = ("NetPIPE", "NetPIPEOnSockets", "NetPIPEWan", "OSU", "Ring")
-    all_cases = site.cases(sorted({str(site.checks[name]) for name in names}))
+    all_cases = site.list_tests(sorted({str(site.checks[name]) for name in names})).cases
     cases = [
         _case(all_cases, partition, environ, kept_check)
         for (site_name, partition, environ), kept_checks in KEPT.items()
@@ -194,7 +194,7 @@ def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
     for site_name, selection in (("infiniband", "ends"), ("virtual", over_wan)):
         site = Site(site_name, CHECKOUT)
         cases: dict[str, Case] = {}
-        for case in site.cases(selection=selection):
+        for case in site.list_tests(selection=selection).cases:
             cases.setdefault(case.check, case)
         for script in check.render_job_scripts(site, list(cases.values())):
             scripts[script.case.check] = script.text

@@ -4,19 +4,15 @@ why."""
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.sites import launching
-from roundtrip.sites.site import Case, Site, TestSelection
-
-#: ReFrame's description of a test.
-_TestDescription = dict[str, Any]
+from roundtrip.sites.site import Case, CheckListing, CheckTest, Site, TestSelection
 
 
 @dataclass(frozen=True)
@@ -80,23 +76,14 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     check without a test of its declared values, for a case that is declared twice, and for a
     campaign without a case that can run on the site.
     """
-    files, selection = checks_to_load(campaign, site)
-    cases = {case.id: case for case in site.cases(files, selection)}
-    tests = site.describe(files, selection)
-    if not all(_has_tests(plan, tests) for plan in campaign.checks):
-        tests = site.describe(files)  # all tests, for the list of choices in the message
-    if not tests:
-        names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
-        build = "spack install" if site.spack_folder else " ".join(["roundtrip toolchains", *names])
-        raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
-    _require_variable_values(campaign, site, tests)
     expected: dict[str, ExpectedCase] = {}
     skipped: dict[str, SkippedCase] = {}
-    for plan in campaign.checks:
-        plan_tests = _selected_tests(plan, tests, campaign)
-        for test, partition, environ in _test_combinations(plan, plan_tests, site, campaign):
-            parameters = tuple(_parameters(test).items())
-            case = Case(plan.name, parameters, test["hashcode"], site.name, partition, environ)
+    for plan, listing in _list_tests(campaign, site):
+        cases = {case.id: case for case in listing.cases}
+        tests = _selected_tests(plan, listing.tests, campaign)
+        for test, partition, environ in _test_combinations(plan, tests, site, campaign):
+            parameters = tuple(test.parameters.items())
+            case = Case(plan.name, parameters, test.hash, site.name, partition, environ)
             if case.id in expected:
                 raise campaign.fault(f"case {case.id} is declared twice", plan)
             if case.id in cases:
@@ -107,19 +94,15 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = ExpectedCase(
                     cases[case.id],
-                    check_file=test["@file"],
+                    check_file=test.file,
                     variables=tuple(sorted(plan.variables.items())),
-                    study=str(test.get("study", "")),
+                    study=test.study,
                     simulated=launching.SIMULATED_FEATURE in features,
                     node_count=nodes,
                 )
             else:
                 reason = _skip_reason(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
-        for case in _untested_cases(plan, plan_tests, site):
-            # It skips itself, and ReFrame drops it.
-            reason = "the check has no test of these values"
-            skipped[case.id] = SkippedCase(case.id, reason)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         why = f"nothing of this campaign can run on site '{site.name}'"
@@ -127,22 +110,68 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
-def checks_to_load(campaign: Campaign, site: Site) -> tuple[list[str], TestSelection]:
-    """Return the files of a campaign's checks, for ReFrame to load, and the tests to create in
-    them; UserError for an unknown check."""
-    checks = site.checks
-    products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
+def _list_tests(campaign: Campaign, site: Site) -> Iterator[tuple[CheckPlan, CheckListing]]:
+    """Yield each check of a campaign with the tests of a listing that has its variables; UserError
+    for an unknown check, and for a value that a check refuses."""
+    batches: list[list[CheckPlan]] = []  # ReFrame sets the variables of a check once
     for plan in campaign.checks:
-        if plan.name not in checks:
-            choices = ", ".join(sorted(checks))
+        if plan.name not in site.checks:
+            choices = ", ".join(sorted(site.checks))
             raise campaign.fault(f"unknown check '{plan.name}'; there are: {choices}", plan)
+        for batch in batches:
+            if all(p.name != plan.name or p.variables == plan.variables for p in batch):
+                batch.append(plan)
+                break
+        else:
+            batches.append([plan])
+    for batch in batches:
+        files, selection = checks_to_load(batch, site)
+        try:
+            listing = _list_batch(batch, site)
+        except UserError:
+            site.list_tests(files, selection)  # raises what is no fault of a value
+            _require_variable_values(batch, campaign, site)
+            raise
+        if not all(_has_tests(plan, listing.tests) for plan in batch):
+            listing = site.list_tests(files)  # all tests, for the list of choices in the message
+        if not listing.tests:
+            names = dict.fromkeys(name for plan in batch for name in plan.toolchains or ())
+            words = ["roundtrip toolchains", *names]
+            build = "spack install" if site.spack_folder else " ".join(words)
+            raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
+        yield from ((plan, listing) for plan in batch)
+
+
+def checks_to_load(plans: Sequence[CheckPlan], site: Site) -> tuple[list[str], TestSelection]:
+    """Return the files of checks, for ReFrame to load, and the tests to make of them."""
+    products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
+    for plan in plans:
         products[plan.name].append(plan.parameters)
-    return sorted({str(checks[name]) for name in products}), products
+    return sorted({str(site.checks[name]) for name in products}), products
 
 
-def _has_tests(plan: CheckPlan, tests: list[_TestDescription]) -> bool:
+def _list_batch(plans: Sequence[CheckPlan], site: Site) -> CheckListing:
+    """Return the tests of `plans` with their variables; UserError for a value that is refused."""
+    values = {f"{p.name}.{key}": value for p in plans for key, value in p.variables.items()}
+    return site.list_tests(*checks_to_load(plans, site), values)
+
+
+def _require_variable_values(plans: Sequence[CheckPlan], campaign: Campaign, site: Site) -> None:
+    """UserError for the first variable whose value is refused, at the line of its check."""
+    values = [(plan, *item) for plan in plans for item in plan.variables.items()]
+    for plan, variable, value in values:
+        try:
+            _list_batch([replace(plan, variables={variable: value})], site)
+        except UserError as error:
+            match = re.search(r"right is .*", error.message)  # of a check's type
+            reason = match[0] if match else str(error)
+            fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
+            raise campaign.fault(fault, plan) from None
+
+
+def _has_tests(plan: CheckPlan, tests: Sequence[CheckTest]) -> bool:
     """Whether each parameter value in `plan` is one of some test of its check."""
-    parameter_sets = [_parameters(test) for test in tests if test["@class"] == plan.name]
+    parameter_sets = [test.parameters for test in tests if test.check == plan.name]
     return bool(parameter_sets) and all(
         {*values} <= {test.get(key) for test in parameter_sets}
         for key, values in plan.parameters.items()
@@ -150,99 +179,39 @@ def _has_tests(plan: CheckPlan, tests: list[_TestDescription]) -> bool:
 
 
 def _selected_tests(
-    plan: CheckPlan, tests: list[_TestDescription], campaign: Campaign
-) -> list[_TestDescription]:
-    """Return the tests with parameters that `plan` selects; UserError if there is none."""
-    check_tests = [test for test in tests if test["@class"] == plan.name]
-    settable = check_tests[0].get("settable", check_tests[0])
+    plan: CheckPlan, tests: Sequence[CheckTest], campaign: Campaign
+) -> list[CheckTest]:
+    """Return the tests with parameters that `plan` selects; UserError if none can run anywhere."""
+    check_tests = [test for test in tests if test.check == plan.name]
     for variable in plan.variables:
-        if variable not in check_tests[0]:
+        if variable not in check_tests[0].variables:
             raise campaign.fault(f"check '{plan.name}' has no variable '{variable}'", plan)
-        if variable not in settable:
+        if variable not in (settable := check_tests[0].settable):
             why = f"sets '{variable}' itself, so that a value has no effect; right is one of"
             raise campaign.fault(f"check '{plan.name}' {why}: {', '.join(settable)}", plan)
-    for key, values in plan.parameters.items():
-        legal = {_parameters(test).get(key) for test in check_tests}
+    declared = plan.parameters.items()
+    for key, values in declared:
+        legal = {test.parameters.get(key) for test in check_tests}
         if unknown := [value for value in values if value not in legal]:
             choices = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
             why = f"{key} = '{unknown[0]}' is not one of: {choices}"
             raise campaign.fault(f"check '{plan.name}': {why}", plan)
-    declared = plan.parameters.items()
     plan_tests = [
         test
         for test in check_tests
-        if all(_parameters(test)[key] in values for key, values in declared)
+        if all(test.parameters[key] in values for key, values in declared)
     ]
-    if not plan_tests:
+    if all(test.skip_reason for test in plan_tests):
         text = ", ".join(f"{key} = {' or '.join(values)}" for key, values in declared)
-        why = f"check '{plan.name}' has no test with {text}: choose values that go together"
-        raise campaign.fault(why, plan)
+        reasons = "; ".join(dict.fromkeys(test.skip_reason for test in plan_tests))
+        why = f"check '{plan.name}' has no test with {text or 'any values'}: {reasons}"
+        raise campaign.fault(f"{why}: choose values that go together", plan)
     return plan_tests
 
 
-def _untested_cases(
-    plan: CheckPlan, plan_tests: list[_TestDescription], site: Site
-) -> Iterator[Case]:
-    """Yield a case, with only the declared parameters and without hash, for each combination of
-    declared values that has no test."""
-    keys = sorted(plan.parameters)
-    tested = {tuple(_parameters(test)[key] for key in keys) for test in plan_tests}
-    for values in product(*(plan.parameters[key] for key in keys)):
-        if values not in tested:
-            parameters = tuple(zip(keys, values, strict=True))
-            for partition, environ in _partitions_and_toolchains(plan, site):
-                yield Case(plan.name, parameters, "", site.name, partition, environ)
-
-
-def _partitions_and_toolchains(plan: CheckPlan, site: Site) -> Iterator[tuple[str, str]]:
-    return product(plan.partitions or site.partitions, plan.toolchains or site.toolchains)
-
-
-def _require_variable_values(campaign: Campaign, site: Site, tests: list[_TestDescription]) -> None:
-    """Run ReFrame to try the variables of all checks; UserError for a value that it refuses."""
-    test_by_check = {test["@class"]: test for test in tests}
-    counts: Counter[str] = Counter()
-    batches: dict[int, list[CheckPlan]] = defaultdict(list)  # each has a check once
-    for plan in campaign.checks:
-        # `_selected_tests` reports a missing variable.
-        if plan.variables and plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
-            batches[counts[plan.name]].append(plan)
-            counts[plan.name] += 1
-    for batch in batches.values():
-        try:
-            _try_variables(batch, site, test_by_check)
-        except UserError:
-            values = [(plan, *item) for plan in batch for item in plan.variables.items()]
-            for plan, variable, value in values:
-                try:
-                    single = replace(plan, variables={variable: value})
-                    _try_variables([single], site, test_by_check)
-                except UserError as error:
-                    match = re.search(r"right is .*", error.message)  # of a check's type
-                    reason = match[0] if match else error.message
-                    fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
-                    raise campaign.fault(fault, plan) from None
-            raise
-
-
-def _try_variables(
-    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _TestDescription]
-) -> None:
-    """Run ReFrame with the variables of `batch`, one test per check; UserError if it refuses
-    one."""
-    tests = [test_by_check[plan.name] for plan in batch]
-    files = sorted({str(test["@file"]) for test in tests})
-    selection = {
-        test["@class"]: [{key: [value] for key, value in _parameters(test).items()}]
-        for test in tests
-    }
-    values = {f"{p.name}.{key}": value for p in batch for key, value in p.variables.items()}
-    site.describe(files, selection, values)
-
-
 def _test_combinations(
-    plan: CheckPlan, tests: list[_TestDescription], site: Site, campaign: Campaign
-) -> Iterator[tuple[_TestDescription, str, str]]:
+    plan: CheckPlan, tests: Sequence[CheckTest], site: Site, campaign: Campaign
+) -> Iterator[tuple[CheckTest, str, str]]:
     for kind, names, entries in (
         ("partition", plan.partitions, site.partitions),
         ("toolchain", plan.toolchains, site.toolchains),
@@ -251,40 +220,35 @@ def _test_combinations(
             if name not in entries:
                 why = f"unknown {kind} '{name}'; site '{site.name}' has"
                 raise campaign.fault(f"{why}: {', '.join(sorted(entries))}", plan)
-    for test in tests:
-        for partition, environ in _partitions_and_toolchains(plan, site):
-            yield test, partition, environ
+    yield from product(
+        tests, plan.partitions or site.partitions, plan.toolchains or site.toolchains
+    )
 
 
-def _parameters(test: _TestDescription) -> dict[str, str]:
-    """Return the parameters of a test by name, sorted."""
-    items = (item.partition("=") for item in test["display_name"].split(" %")[1:])
-    return dict(sorted((key, value) for key, _, value in items))
-
-
-def _node_count(test: _TestDescription) -> int:
+def _node_count(test: CheckTest) -> int:
     """Return the number of nodes of a launch; 0 if the partition or the check decides it."""
-    tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
-    if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
+    if test.num_tasks is None or not test.num_tasks_per_node or "wan" in test.needs:
         return 0
-    return tasks // int(per_node)
+    return test.num_tasks // test.num_tasks_per_node
 
 
-def _skip_reason(test: _TestDescription, site: Site, partition: str, environ: str) -> str:
+def _skip_reason(test: CheckTest, site: Site, partition: str, environ: str) -> str:
+    if test.skip_reason:
+        return test.skip_reason
     config = site.partitions[partition]
     if environ not in config["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*config.get("features", []), *toolchain.get("features", [])}
-    if launching.SIMULATED_FEATURE in features and (reason := test.get("not_simulated_reason")):
-        return f"it is not simulated: {reason}"
-    remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
-    for feature in test.get("needs", []):
+    if launching.SIMULATED_FEATURE in features and test.not_simulated_reason:
+        return f"it is not simulated: {test.not_simulated_reason}"
+    remedies = {**test.remedies, **toolchain.get("extras", {}).get("lacks", {})}
+    for feature in test.needs:
         if shortage := launching.describe_shortage(feature, config.get("extras", {})):
             remedies[feature] = shortage
     gaps = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature
-        for feature in test.get("needs", [])
+        for feature in test.needs
         if feature not in features
     ]
     if gaps:

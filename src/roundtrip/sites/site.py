@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +42,40 @@ class Case:
         """``<check>/<k=v,...>@<system>:<partition>+<environ>``, parameters sorted by name."""
         values = ",".join(f"{key}={value}" for key, value in self.parameters)
         return f"{self.check}/{values}@{self.system}:{self.partition}+{self.environ}"
+
+
+@dataclass(frozen=True)
+class CheckTest:
+    """A test that ReFrame makes of a check, even if it cannot run on the site.
+
+    `skip_reason`: why it skips itself wherever it runs; "" if it does not.  `variables` are all of
+    the check, `settable` those that a campaign may set.  The other fields are variables of
+    ``checks/mixins``.
+    """
+
+    check: str
+    parameters: Mapping[str, str]
+    file: str
+    hash: str
+    variables: Sequence[str] = ()
+    settable: Sequence[str] = ()
+    skip_reason: str = ""
+    study: str = ""
+    num_tasks: int | None = None
+    num_tasks_per_node: int | None = None
+    needs: Sequence[str] = ()
+    remedies: Mapping[str, str] = field(default_factory=dict)
+    not_simulated_reason: str = ""
+
+
+@dataclass(frozen=True)
+class CheckListing:
+    """The tests that ReFrame makes, the cases that it would run on the site, and the job scripts
+    that it rendered."""
+
+    tests: list[CheckTest]
+    cases: list[Case]
+    scripts: Mapping[str, str]
 
 
 def test_selection_variables(tests: TestSelection) -> dict[str, str]:
@@ -118,7 +152,9 @@ class Site:
 
     @cached_property
     def _site_config(self) -> dict[str, Any]:
-        config: dict[str, Any] = json.loads(self._run_reframe("--show-config"))
+        config: dict[str, Any] = json.loads(
+            self._run(["reframe", "--show-config"], "reframe --show-config")
+        )
         return config
 
     @cached_property
@@ -151,34 +187,19 @@ class Site:
             for name in _CHECK_CLASS_PATTERN.findall(file.read_text(encoding="utf-8"))
         }
 
-    def describe(
+    def list_tests(
         self,
-        files: Iterable[str],
+        files: Iterable[str] = (),
         selection: TestSelection | None = None,
         variables: Mapping[str, str] | None = None,
-    ) -> list[dict[str, Any]]:
-        """Return ReFrame's description of every test in `files`, even if it cannot run here.
+    ) -> CheckListing:
+        """Return the tests of the check `files`, or of all, and those cases that would run here.
 
-        `selection` restricts the tests, as in `cases`; `variables` are values by
-        ``check.variable``.  UserError if ReFrame fails, e.g. for a value of wrong type or range.
+        `selection` restricts the tests; `variables` are values by ``check.variable``.  UserError if
+        ReFrame fails, or cannot make a test, e.g. for a value of wrong type or range.
         """
-        options = [f"--checkpath={file}" for file in files]
-        options += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
-        flags = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        output = self._run_reframe(*options, *flags, selection=selection)
-        tests: list[dict[str, Any]] = json.loads(output)
-        return tests
-
-    def cases(
-        self, files: Iterable[str] = (), selection: TestSelection | None = None
-    ) -> list[Case]:
-        """Return the test cases that ReFrame would run here, from the check `files` or from all.
-
-        UserError if ReFrame fails, or if a check does not load.
-        """
-        return list(
-            self._list_cases_and_scripts(selection, {"files": [*files] or self._check_files})
-        )
+        request = {"files": [*files] or self._check_files, "variables": variables or {}}
+        return self._list_tests(selection, request)
 
     def render_job_scripts(
         self, folder: Path, cases: Sequence[Case] | None = None
@@ -186,9 +207,9 @@ class Site:
         """Return the job scripts that ReFrame renders in `folder` for `cases`.
 
         Default: one case of each check, placement, partition and MPI, because their scripts can
-        differ.  UserError as in the method `cases`, or if ReFrame renders no script of a case.
+        differ.  UserError as in `list_tests`, or if ReFrame renders no script of a case.
         """
-        request: dict[str, Any] = {"files": self._check_files, "folder": str(folder)}
+        request = {"files": self._check_files, "variables": {}, "folder": str(folder)}
         selection: TestSelection = "ends"  # instantiating all tests takes ReFrame seconds
         if cases is not None:
             tests = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
@@ -196,49 +217,51 @@ class Site:
                 tests[case.check].append({key: [value] for key, value in case.parameters})
             selection, files = tests, sorted({str(self.checks[check]) for check in tests})
             request |= {"files": files, "case_ids": [case.id for case in cases]}
-        listing = self._list_cases_and_scripts(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
-        return {case: script for case, script in listing.items() if script is not None}
+        listing = self._list_tests(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
+        scripts = listing.scripts
+        return {case: scripts[case.id] for case in listing.cases if case.id in scripts}
 
     @property
     def _check_files(self) -> list[str]:
         return sorted({str(file) for file in self.checks.values()})
 
-    def _list_cases_and_scripts(
+    def _list_tests(
         self,
         selection: TestSelection | None,
         request: Mapping[str, Any],
         variables: Mapping[str, str] | None = None,
-    ) -> dict[Case, str | None]:
-        """Return the cases that `listing` lists for `request`, each with its script or None."""
+    ) -> CheckListing:
+        """Return what the module `listing` lists for `request`, with these environment
+        variables."""
         command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
-        title = "the listing of checks"
-        output = self._run(command, title, selection, variables, json.dumps(request))
+        if selection:
+            variables = {**test_selection_variables(selection), **(variables or {})}
+        output = self._run(command, "the listing of checks", variables, json.dumps(request))
         reply = json.loads(output.splitlines()[-1])
+        if "fault" in reply:
+            raise UserError(*reply["fault"])
         self._site_config = reply["config"]
-        scripts = reply.get("scripts", {})
-        cases = (
-            Case(**{**fields, "parameters": tuple(map(tuple, fields["parameters"]))})
-            for fields in reply["cases"]
-        )
-        return {case: scripts.get(case.id) for case in cases}
-
-    def _run_reframe(self, *arguments: str, selection: TestSelection | None = None) -> str:
-        return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", selection)
+        tests = [
+            CheckTest(**{**test, "parameters": dict(test["parameters"])}) for test in reply["tests"]
+        ]
+        cases = [
+            Case(**{**case, "parameters": tuple(map(tuple, case["parameters"]))})
+            for case in reply["cases"]
+        ]
+        return CheckListing(tests, cases, reply.get("scripts", {}))
 
     def _run(
         self,
         command: Sequence[str],
         title: str,
-        selection: TestSelection | None,
         variables: Mapping[str, str] | None = None,
         stdin: str = "",
     ) -> str:
-        test_variables = test_selection_variables(selection) if selection else {}
         try:
             process = subprocess.run(
                 command,
                 cwd=self.checkout,
-                env={**self.environment, **test_variables, **(variables or {})},
+                env={**self.environment, **(variables or {})},
                 input=stdin,
                 capture_output=True,
                 text=True,
