@@ -1,8 +1,6 @@
 """``roundtrip run``: it warns of too few launches before it measures, and a confirmation that fails
 costs the night nothing but a line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The matrix is completed exactly: nothing lost, nothing doubled, nothing tried for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

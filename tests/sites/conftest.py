@@ -1,7 +1,5 @@
 """A checkout to write into."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Records what the Slurm at hand says to `site new`: ``record.py FILE`` (data/README.md)."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

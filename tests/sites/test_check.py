@@ -1,7 +1,5 @@
 """`roundtrip site check` and `lock` on sites with a fault each."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The A/A test: recorded /proc texts and blocks with known answers, and one short real one."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

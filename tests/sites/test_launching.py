@@ -1,7 +1,5 @@
 """Scales follow from nodes and cores of a partition, placement from options of a launcher."""
 
-from __future__ import annotations
-
 import pytest
 
 from roundtrip.errors import UserError

@@ -1,7 +1,5 @@
 """`site check --live`: what ranks said, what is wrong with it, and what mends the site."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`roundtrip site new`: a folder that ReFrame loads, filled in with what was found."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

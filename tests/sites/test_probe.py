@@ -1,7 +1,5 @@
 """What a cluster says of itself, read from the texts of its commands."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

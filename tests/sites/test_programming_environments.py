@@ -1,7 +1,5 @@
 """Environments out of a lock file: each is one concrete spec, and only one."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

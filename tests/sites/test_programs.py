@@ -1,7 +1,5 @@
 """What a program links, whatever the user's variables say."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

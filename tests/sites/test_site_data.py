@@ -1,7 +1,5 @@
 """What a site is comes from its data alone, and from the toolchains that are built."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import textwrap

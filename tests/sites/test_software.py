@@ -1,7 +1,5 @@
 """The recorded lock file, copies of it with a fault, and the matrix of spack.yaml."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,7 @@
 """Figures show the intervals that are there, name every arm, and share their axes."""
 
-from __future__ import annotations
-
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -51,6 +50,14 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     assert (svg.count('class="bars"'), svg.count("<circle")) == (2, 2)
     assert f'fill="{BLUE[0]}"' in svg and f"--dark:{BLUE[1]}" in svg
     assert 'class="bars"' not in drawing_of(fig_b) and "Messages in a ring" not in drawing_of(fig_b)
+
+
+def test_only_an_arm_that_is_an_upper_bound_is_drawn_as_one() -> None:
+    (drawing,) = drawings(MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}))
+    arms = {**ARMS, "ring": replace(ARMS["ring"], is_upper_bound=True)}
+    assert [curve.bound_name for curve in replace(drawing, arms=arms).curves] == [
+        *("", "Messages in a ring")
+    ]
 
 
 def test_small_ratios_are_also_said_as_times() -> None:

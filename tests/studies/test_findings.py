@@ -1,7 +1,5 @@
 """A short line says no more, and no less, than the verdicts behind it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What follows from the declaration alone of a study: its values are those of samples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A further metric of a study with a section of its own takes its declaration alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`roundtrip study new`: a study that builds, measures, checks and reports, and touches no file."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Efficiency over nodes: against the ideal growth, from the fewest nodes on."""
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

@@ -1,7 +1,5 @@
 """A study is one package: it is found, not listed, and shared packages know none by its name."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Launches that are seen together stand in one panel, and no two panels have the same name."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle

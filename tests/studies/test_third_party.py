@@ -1,7 +1,5 @@
 """Numbers in somebody else's output are read if they can be nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from roundtrip.studies import third_party

@@ -1,7 +1,5 @@
 """Our wrappers of Slurm's commands wait while Slurm does not answer, and say so in a log."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A job that a restarted controller forgot is lost; a node that Slurm took for down is named."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

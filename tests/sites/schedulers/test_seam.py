@@ -1,7 +1,5 @@
 """A scheduler is known in its own module alone: another one needs no change elsewhere."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

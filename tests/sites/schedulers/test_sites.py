@@ -4,8 +4,6 @@
 anew: read the difference.
 """
 
-from __future__ import annotations
-
 import getpass
 import json
 import os

@@ -1,7 +1,5 @@
 """Platforms of site `simulated`: filled in, refused, and as fast under SimGrid as they say."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from pathlib import Path

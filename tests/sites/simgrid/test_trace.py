@@ -1,7 +1,5 @@
 """Traces of SimGrid: recorded, cut to the timed section or refused with file and line, replayed."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

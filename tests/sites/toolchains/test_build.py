@@ -1,7 +1,5 @@
 """Prefixes of MPIs and Boosts; the self-test rejects what is not the toolchain it should be."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What each distribution gets: its packages, as recorded, and the toolchains of `smoke`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

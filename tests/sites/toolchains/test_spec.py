@@ -1,7 +1,5 @@
 """The toolchains as declared: those shipped, a version more as data alone, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """The store of builds, the commands that make them, and apt's packages."""
 
-from __future__ import annotations
-
+import os
 import platform
 import shutil
 import subprocess
@@ -253,7 +252,11 @@ def test_a_corrupted_download_stops_the_build(tmp_path: Path, apt_archive: Path)
     assert "Hash Sum mismatch" in error.value.describe_failure(lines=99)
 
 
-def test_downloads_take_private_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("user", [0, 1000])
+def test_downloads_take_private_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     body = f"""echo "$@" >>{tmp_path}/calls
 case "$*" in
   *"download liby"*) touch libx-dev_1.0_all.deb liby_2.0_all.deb ;;
@@ -277,6 +280,7 @@ esac"""
     assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
     assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
     assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
+    assert all(("APT::Sandbox::User=root" in call) == (user == 0) for call in calls)
     private_files = sorted(file.name for file in (tmp_path / "apt/sources.list.d").iterdir())
     assert private_files == ["0-main", "1-debian.sources"]
     assert {file.name: file.read_text() for file in etc.iterdir()} == texts

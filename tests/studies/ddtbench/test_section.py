@@ -1,7 +1,5 @@
 """The DDTBench section says what is in the data: bundles whose truth is known."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from itertools import product

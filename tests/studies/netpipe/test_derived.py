@@ -1,7 +1,5 @@
 """The study's definitions, with answers known by hand."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NetPIPE's own output: recorded, truncated and hostile."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The report says what is in the data, and only that: trees whose truth is known."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

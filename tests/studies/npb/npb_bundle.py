@@ -1,7 +1,5 @@
 """Makes NPB data whose truth is known, times in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

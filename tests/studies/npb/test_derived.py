@@ -1,7 +1,5 @@
 """The NPB study's definitions, with answers known by hand, and NPB 3.4.1's output as recorded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The replay is a model: a rank computes, and two clusters wait for `WAITED` round trips besides.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

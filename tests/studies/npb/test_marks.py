@@ -1,7 +1,5 @@
 """What was measured elsewhere: made of a bundle, copied into a launch, drawn and distinguished."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The NPB section without a link: rates, scaling over ranks and nodes, and NPB's own programs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The NPB section says what is in the data: clusters and links whose truth is known."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

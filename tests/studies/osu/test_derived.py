@@ -1,7 +1,5 @@
 """The OSU study: options of each version by its own help, and figures known by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Outputs of OSU Micro-Benchmarks 5.3 to 7.5: recorded, damaged and hostile."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The OSU section says what is in the data, and finds a NetPIPE that does not agree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

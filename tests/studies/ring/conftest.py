@@ -1,7 +1,5 @@
 """The section of the ring whose truth is known."""
 
-from __future__ import annotations
-
 import pytest
 from support.measured import study_section
 from support.ring import TRANSPORT_COSTS, ring_data

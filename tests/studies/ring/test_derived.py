@@ -1,7 +1,5 @@
 """The ring study's definitions, and the outcomes of its reasons, with answers known by hand."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from itertools import product

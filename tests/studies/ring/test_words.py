@@ -1,7 +1,5 @@
 """The ring section claims no more than was measured: its words, and what stands behind them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
