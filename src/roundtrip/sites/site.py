@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -142,7 +143,7 @@ class Site:
         script = '. "$0" "$1" && env -0'
         activate = self.checkout / "site-configs" / "activate"
         command = ["bash", "-c", script, str(activate), self.name]
-        process = subprocess.run(command, capture_output=True, text=True)
+        process = subprocess.run(command, env=os.environ, capture_output=True, text=True)
         if process.returncode:
             raise UserError(f"cannot activate site '{self.name}': {last_line(process.stderr)}")
         pairs = (item.split("=", 1) for item in process.stdout.split("\0") if "=" in item)
