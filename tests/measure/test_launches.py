@@ -156,6 +156,21 @@ def test_the_first_error_of_a_build_is_its_reason(
     assert reason.isprintable()
 
 
+def test_a_missing_launch_has_the_reason_of_the_last_failure(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON, "mpich40-boost181"))
+    for number, reason in ((1, "no room"), (2, "no route")):
+        shutil.rmtree(tree.launch_folder(number, ENVIRON))
+        entry = tree.report_entry(number, ENVIRON, "fail", fail_reason=reason)
+        tree.write_report(number, [entry])
+    case = tree.case_id(ENVIRON)
+    *_, missing_line = RunOutcome.from_tree(RunTree(tree.path)).describe_lines()
+    assert missing_line == f"missing 2 x {case}; the last failure: no route"
+    rows = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
+    reasons = rows.filter(pl.col("status") == "missing")["reason"].to_list()
+    words = "0 of 2 launches completed, 2 failed; the last failure: no route"
+    assert reasons == [f"launch {number} of 2: {words}" for number in (1, 2)]
+
+
 def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON, "mpich40-boost181"))
     shutil.rmtree(tree.launch_folder(1, ENVIRON))

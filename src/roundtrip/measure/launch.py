@@ -324,6 +324,7 @@ def _missing_records(
 ) -> list[dict[str, Any]]:
     counts = Counter((launch.case_id, launch.status) for launch in launches)
     skip_reasons = {item.case_id: item.reason for item in launches if item.status == "skipped"}
+    last_failures = {item.case_id: item.reason for item in launches if item.status == "failed"}
     rows: list[dict[str, Any]] = []
     stop = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
     for entry in state["expected"]:
@@ -333,6 +334,7 @@ def _missing_records(
         if passed or failed or partial:
             why = f"{passed} of {target} launches completed, {failed} failed"
         why += f", {partial} partial" if partial else ""
+        why += f"; the last failure: {last_failures[case]}" if case in last_failures else ""
         why += f"; skipped itself: {skip_reasons[case]}" if case in skip_reasons else ""
         for number in range(passed, target):
             reason = f"launch {number + 1} of {target}: {why}{stop}"

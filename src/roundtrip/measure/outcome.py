@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from roundtrip import studies
 from roundtrip.errors import UserError
@@ -153,7 +153,8 @@ class RunOutcome:
 
     `skipped_count` is the number of cases that the site cannot run.  `outage_note` and
     `displacement_note` describe outages of the scheduler and displaced launches, "" without any.
-    `disturbance_reasons` has the reasons of each disturbed launch.
+    `disturbance_reasons` has the reasons of each disturbed launch, `last_failures` the reason of
+    the last failed launch by case.
     """
 
     counts: LaunchCounts
@@ -164,6 +165,7 @@ class RunOutcome:
     displacement_note: str = ""
     disturbance_reasons: tuple[tuple[str, ...], ...] = ()
     self_skip_reasons: tuple[str, ...] = ()
+    last_failures: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def from_tree(tree: RunTree) -> RunOutcome:
@@ -190,6 +192,7 @@ class RunOutcome:
                 i.disturbance_reasons for i in launches if i.disturbance_reasons
             ),
             self_skip_reasons=_reasons_with_status(launches, "skipped"),
+            last_failures={i.case_id: i.reason for i in launches if i.status == "failed"},
         )
 
     @property
@@ -222,10 +225,12 @@ class RunOutcome:
             ("partial", Counter(self.partial_reasons)),
             ("skipped itself", Counter(self.self_skip_reasons)),
             ("failed", Counter(self.failure_reasons)),
-            ("missing", self.counts.missing_by_case),
         ):
             for reason, count in counts.items():
                 yield f"{verdict} {count} x {reason}"
+        for case, count in self.counts.missing_by_case.items():
+            last = self.last_failures.get(case)
+            yield f"missing {count} x {case}" + (f"; the last failure: {last}" if last else "")
 
 
 def _reasons_with_status(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
