@@ -1,11 +1,11 @@
 """A search on disk: it goes on after a kill, says when a budget cannot suffice, and is replayed."""
 
-import json
 import time
 from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
+from support.json_files import content
 from support.searches import FIRST, VERSIONS, SimulatedLauncher, make_plan
 
 from roundtrip.cause import facts, journal
@@ -111,10 +111,8 @@ def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew()
 def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
     """As the first release wrote it."""
     _, search_journal = journal.open_journal(make_plan(), resume=False)
-    file = search_journal.folder / journal.PLAN
-    content = json.loads(file.read_text())
-    del content["digest"]
-    file.write_text(json.dumps(content))
+    with content(search_journal.folder / journal.PLAN) as plan:
+        del plan["digest"]
     new = make_plan().model_copy(update={"digest": "a" * 64})
     assert journal.open_journal(new, resume=True)[0] == make_plan()
 

@@ -1,11 +1,11 @@
 """Sides of comparisons, of trees whose truth is known."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.json_files import edit
 from support.synthetic import SyntheticTree
 
 from roundtrip.compare import side
@@ -30,7 +30,7 @@ def tree(make_tree: Callable[..., SyntheticTree]) -> Callable[..., SyntheticTree
     ) -> SyntheticTree:
         settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **options}
         run = make_tree(name, **settings)
-        change(run.path / "state.json", started=started)
+        edit(run.path / "state.json", started=started)
         return run
 
     return make
@@ -51,14 +51,9 @@ def sides(run: SyntheticTree, *toolchains: str) -> list[str]:
     return [f"{run.path}:toolchain={name}" for name in toolchains or (OPENMPI, MPICH)]
 
 
-def change(file: Path, **changes: Any) -> None:
-    """Change keys of a JSON file."""
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
-
-
 def change_all(tree: SyntheticTree, name: str, environ: str = "*", **changes: Any) -> None:
     """Change keys of all files `name` of launches."""
     files = list(tree.path.glob(f"rounds/*/output/*/*/{environ}/*/{name}"))
     assert files
     for file in files:
-        change(file, **changes)
+        edit(file, **changes)

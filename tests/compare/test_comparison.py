@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all, sides
+from compare.conftest import MPICH, OPENMPI, THIRD, change_all, sides
+from support.json_files import content, edit
 from support.simulated import simulate
 
 from roundtrip.compare import comparison, model
@@ -73,7 +74,7 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
     one, other = tree("one"), tree("other", LATER)
     for file in other.path.glob("rounds/*/output/*/*/*/*/run.json"):
         start = json.loads(file.read_text())["start_time"].replace("-21T", "-22T")
-        change(file, start_time=start)
+        edit(file, start_time=start)
     comparison = between(one.path, other.path)
     assert {row.status for row in comparison.rows} == {Status.NO_CLAIM}
     assert all((row.base.n, row.new.n) == (10, 10) for row in comparison.rows)
@@ -216,9 +217,9 @@ def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
 
 def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
-    host = json.loads((other.path / "env" / "host.json").read_text())
-    host["system"]["kernel"] = "6.12.0"
-    (other.path / "env" / "host.json").write_text(json.dumps({**host, "load_average": [9]}))
+    with content(other.path / "env" / "host.json") as host:
+        host["system"]["kernel"] = "6.12.0"
+        host["load_average"] = [9]
     change_all(
         other, "run.json", placement=[{"rank": rank, "host": "n2", "cpus": [5]} for rank in (0, 1)]
     )

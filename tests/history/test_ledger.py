@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import RECORDED_BUNDLES, redigest_bundle
+from support.json_files import edit
 from support.nights import (
     CAMPAIGN,
     ENVIRON,
@@ -174,8 +175,7 @@ def twice(revision: Path) -> None:
 
 def superseding(name: str) -> Callable[[Path], None]:
     def forge(revision: Path) -> None:
-        facts = json.loads((revision / "report.json").read_text())
-        (revision / "report.json").write_text(json.dumps({**facts, "supersedes": name}))
+        edit(revision / "report.json", supersedes=name)
 
     return forge
 

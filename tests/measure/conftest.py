@@ -1,11 +1,9 @@
 """A campaign of two cases, whose ReFrame sessions the test plays; run trees of one toolchain."""
 
 import io
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,20 +143,6 @@ def slurm_stage(
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., SyntheticTree]
-
-
-@contextmanager
-def content(file: Path) -> Iterator[dict[str, Any]]:
-    """The JSON object in a file; what the block changes of it is written."""
-    value = json.loads(file.read_text())
-    yield value
-    file.write_text(json.dumps(value))
-
-
-def edit(file: Path, **changes: Any) -> None:
-    """Change keys of the JSON object in a file."""
-    with content(file) as value:
-        value |= changes
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker, content, edit
+from measure.conftest import ENVIRON, Maker
+from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.errors import UserError

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker, content, edit
+from measure.conftest import ENVIRON, Maker
 from support.bundles import RECORDED_BUNDLES, rewrite_table
+from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import model

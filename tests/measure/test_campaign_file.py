@@ -1,6 +1,5 @@
 """Campaign files: what is declared, and one clear line for what is wrong."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.json_files import edit
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, campaign_file, manifest
@@ -194,9 +194,7 @@ def test_a_name_that_can_be_run_can_be_reported(
     file = tmp_path / f"{name}.toml"
     file.write_text(GOOD)
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
-    state = json.loads((tree.path / "state.json").read_text())
-    state["campaign"] = campaign_file.load_campaign(file).name
-    (tree.path / "state.json").write_text(json.dumps(state))
+    edit(tree.path / "state.json", campaign=campaign_file.load_campaign(file).name)
     assert manifest.verify(bundle.build_bundle(tree.path)).data["campaign"] == name
 
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measure.conftest import ENVIRON, Maker, content, edit
+from measure.conftest import ENVIRON, Maker
+from support.json_files import content, edit
 from support.nights import NightWriter
 from support.synthetic import SyntheticTree
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.conftest import ENVIRON, Maker, content, edit
+from measure.conftest import ENVIRON, Maker
+from support.json_files import content, edit
 from support.launches import (
     MPI_LIBRARY_FILE,
     MPICH_VERSION_TEXT,

@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, content, edit, write_program
+from measure.conftest import ENVIRON, write_program
 from support.bundles import rewrite_table
+from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.errors import UserError

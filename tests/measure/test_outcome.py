@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.conftest import ENVIRON, Maker, content
+from measure.conftest import ENVIRON, Maker
 from reframe.core.exceptions import SpawnedProcessError
+from support.json_files import content
 
 from roundtrip import studies
 from roundtrip.errors import UserError

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker, edit
+from measure.conftest import ENVIRON, Maker
+from support.json_files import edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import paths

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from measure.conftest import ENVIRON, Maker
+from support.json_files import edit
 from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
@@ -45,8 +46,7 @@ def test_a_wrong_value_is_named(
     launch_folder: Path, changes: dict[str, Any], complaint: str
 ) -> None:
     file = launch_folder / "run.json"
-    data = {**json.loads(file.read_text()), **changes}
-    file.write_text(json.dumps(data, indent=1))
+    edit(file, **changes)
     with pytest.raises(UserError) as error:
         records.read_record(file)
     assert complaint in error.value.message

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measure.conftest import ENVIRON, content
+from measure.conftest import ENVIRON
+from support.json_files import content
 from support.synthetic import SyntheticTree
 
 from roundtrip import files

@@ -1,6 +1,5 @@
 """Bundles that somebody wrote over, manifest and all: one line, never a traceback."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import rewrite_table, set_column
+from support.json_files import content, edit
 from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
@@ -118,8 +118,7 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
     ],
 )
 def test_a_forged_manifest_is_one_line(forgery: Path, key: str, value: Any) -> None:
-    file = forgery / "manifest.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+    edit(forgery / "manifest.json", **{key: value})
     with pytest.raises(UserError, match=key):
         publish.publish(forgery, forgery.parent)
 
@@ -137,8 +136,8 @@ def forgery(built: Path) -> Iterator[Path]:
     """A bundle to write over; it is put right after the test."""
     contents = {file: file.read_bytes() for file in built.iterdir() if file.is_file()}
     yield built
-    for file, content in contents.items():
-        file.write_bytes(content)
+    for file, saved in contents.items():
+        file.write_bytes(saved)
 
 
 def test_a_table_of_too_many_rows_is_not_read(
@@ -151,10 +150,8 @@ def test_a_table_of_too_many_rows_is_not_read(
 
 
 def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> None:
-    listing = forgery / "manifest.json"
-    facts = json.loads(listing.read_text())
-    del facts["files"]["points.parquet"]
+    with content(forgery / "manifest.json") as facts:
+        del facts["files"]["points.parquet"]
     (forgery / "points.parquet").unlink()
-    listing.write_text(json.dumps(facts))
     with pytest.raises(UserError, match=r"points.parquet: missing"):
         data.read_bundle(forgery)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 from support.bundles import read_tree
+from support.json_files import edit
 from support.synthetic import pseudonym
 
 from roundtrip.report.blocks import (
@@ -43,9 +44,8 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     tree.amend_json("run.json", disturbance={})
-    file = tree.launch_folder(6, ENVIRON) / "run.json"
-    run = json.loads(file.read_text())
-    file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
+    coverage = {"measured": 4, "wanted": 20}
+    edit(tree.launch_folder(6, ENVIRON) / "run.json", coverage=coverage)
     bundle_data = read_tree(tree)
     assert words(bundle_data) == [
         "No: 5 of 6 completed; none was disturbed.",
@@ -80,12 +80,10 @@ def test_mismatches_of_the_same_words_are_one_with_the_node_that_all_have(
 
 def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> None:
     """That launch ran on two hosts, the second of which differs from the first by `facts`."""
-    file = tree.launch_folder(number, ENVIRON) / "run.json"
-    run = json.loads(file.read_text())
     placement = [{"rank": rank, "host": host, "cpus": [0]} for rank, host in enumerate(hosts)]
     disturbance = {"clock_rate": [1.0, 1.0], "clock_rate_error": [0.0, 1e-5], **facts}
     changes = {"hosts": list(hosts), "placement": placement, "disturbance": disturbance}
-    file.write_text(json.dumps({**run, **changes, "nodes": None}))
+    edit(tree.launch_folder(number, ENVIRON) / "run.json", **changes, nodes=None)
 
 
 def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> None:

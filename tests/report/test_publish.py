@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from support.command import run_roundtrip
+from support.json_files import edit
 from support.synthetic import SyntheticTree
 
 from roundtrip.cli import common
@@ -187,8 +188,7 @@ def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
 
 
 def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None:
-    facts = json.loads((tree.path / "state.json").read_text())
-    (tree.path / "state.json").write_text(json.dumps({**facts, "campaign": "../../etc"}))
+    edit(tree.path / "state.json", campaign="../../etc")
     for arguments in (
         ("collect", tree.path),
         ("report", tree.path),

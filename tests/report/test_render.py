@@ -1,6 +1,5 @@
 """Both renderers draw the same blocks, what answers comes first, and data are no markup."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.json_files import content
 
 from roundtrip import studies
 from roundtrip.measure import bundle
@@ -134,9 +134,8 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
 ) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
     tree.fail_launch(3, ENVIRON, fail_reason="killed")
-    state = json.loads((tree.path / "state.json").read_text())
-    state["expected"][0]["launches"] = expected
-    (tree.path / "state.json").write_text(json.dumps(state))
+    with content(tree.path / "state.json") as state:
+        state["expected"][0]["launches"] = expected
     text = renderers.render_markdown(build_report(data.read_bundle(bundle.build_bundle(tree.path))))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text

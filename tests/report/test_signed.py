@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from support.bundles import redigest_report
 from support.command import run_roundtrip
+from support.json_files import edit
 from support.nights import CAMPAIGN, ENVIRON, SITE, NightWriter
 from support.synthetic import SyntheticTree
 
@@ -184,9 +185,7 @@ def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
     page_bytes = page.read_bytes()
     page.write_bytes(page_bytes + b"<script></script>")
-    state = page.parent / write.STATE_FILE
-    record = json.loads(state.read_text())
-    state.write_text(json.dumps({**record, "page": sha256(page.read_bytes())}))
+    edit(page.parent / write.STATE_FILE, page=sha256(page.read_bytes()))
     write_pages(tmp_path)
     assert page.read_bytes() == page_bytes
 

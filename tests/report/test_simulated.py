@@ -1,12 +1,12 @@
 """Reports of simulations: labelled everywhere, proved equal, and without claims and intervals."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bundles import read_tree
+from support.json_files import edit
 from support.simulated import find_unlabelled, simulate
 
 from roundtrip.measure import bundle, launches, samples
@@ -104,11 +104,10 @@ def _change_a_digit(file: Path) -> None:
     lines = file.read_text().splitlines()
     fields = lines[-1].split(",")
     fields[7] = f"{float(fields[7]) * (1 + 1e-14):.17g}"
-    content = ("\n".join([*lines[:-1], ",".join(fields)]) + "\n").encode()
-    file.write_bytes(content)
-    run = json.loads(file.with_name("run.json").read_text())
-    run["samples"] = samples.make_seal(content, samples.parse(content, file).frame)
-    file.with_name("run.json").write_text(json.dumps(run))
+    data = ("\n".join([*lines[:-1], ",".join(fields)]) + "\n").encode()
+    file.write_bytes(data)
+    seal = samples.make_seal(data, samples.parse(data, file).frame)
+    edit(file.with_name("run.json"), samples=seal)
 
 
 def test_what_ran_once_is_not_called_proved_and_what_was_measured_not_simulated(

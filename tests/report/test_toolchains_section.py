@@ -1,6 +1,5 @@
 """Toolchain against toolchain: only what shared rounds, and a winner only where it was found."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.bundles import read_tree
+from support.json_files import edit
 
 from roundtrip.measure import records
 from roundtrip.report import speeds
@@ -134,9 +134,8 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
 def test_two_campaigns_put_into_one_tree_are_refused(tree: Any) -> None:
     """Rounds of the same numbers, a day later."""
     for number in range(1, 11):
-        file = tree.launch_folder(number, MPICH) / "run.json"
-        run = json.loads(file.read_text())
-        file.write_text(json.dumps({**run, "start_time": f"2026-11-22T07:{number:02d}:00Z"}))
+        start_time = f"2026-11-22T07:{number:02d}:00Z"
+        edit(tree.launch_folder(number, MPICH) / "run.json", start_time=start_time)
     part, verdicts = judged(tree)
     assert not verdicts
     assert "was not over when the next one began" in refusals(part)

@@ -1,6 +1,5 @@
 """The report says what is in the data, and only that: trees whose truth is known."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support import synthetic
+from support.json_files import content
 
 from roundtrip.measure import bundle
 from roundtrip.report import data, renderers
@@ -130,10 +130,9 @@ def keep_raw_mpi(tree: Any, environ: str) -> None:
         lines = file.read_text().splitlines(keepends=True)
         mpi_lines = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
         file.write_text("".join(mpi_lines))
-        run = json.loads(file.with_name("run.json").read_text())
-        run["samples"] = {"rows": sum(",mpi," in line for line in mpi_lines)}
-        run["points"] = [point for point in run["points"] if point["variant"] == "mpi"]
-        file.with_name("run.json").write_text(json.dumps(run))
+        with content(file.with_name("run.json")) as run:
+            run["samples"] = {"rows": sum(",mpi," in line for line in mpi_lines)}
+            run["points"] = [point for point in run["points"] if point["variant"] == "mpi"]
 
 
 def test_each_statement_and_the_conclusion_stand_beside_what_is_found(make_tree: Maker) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.json_files import edit
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, launches, samples
@@ -96,9 +97,8 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
         file = folder / "samples.csv"
         content = f"# launch: {number}\n{file.read_text()}".encode()
         file.write_bytes(content)
-        run = json.loads((folder / "run.json").read_text())
-        run["samples"] = samples.make_seal(content, samples.parse(content, file).frame)
-        (folder / "run.json").write_text(json.dumps(run))
+        seal = samples.make_seal(content, samples.parse(content, file).frame)
+        edit(folder / "run.json", samples=seal)
     return tree
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from studies.npb.npb_bundle import Bundle
+from support.json_files import edit
 
 from roundtrip import files
 from roundtrip.errors import UserError
@@ -152,7 +153,7 @@ def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> 
 def test_what_is_no_file_of_marks_is_refused_with_its_place(
     file: Path, change: dict[str, Any], place: str
 ) -> None:
-    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    edit(file, **change)
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {place}"):
         sweep.read_reference_night(file, "CG", "W")
 
