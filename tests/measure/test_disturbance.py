@@ -13,12 +13,7 @@ from roundtrip.measure import analysis, disturbance, run_record
 
 RECORDED = Path(__file__).parents[1] / "data" / "disturbance"
 
-LIMITS = analysis.DisturbanceLimits(
-    steal_fraction=0.01,
-    involuntary_context_switches_per_s=100,
-    core_migrations=2,
-    load_above_cores=1,
-)
+LIMITS = analysis.default_settings().disturbance.model_copy(update={"core_migrations": 2})
 QUIET = {
     "load_average_start": [1.9, 1, 1],
     "involuntary_context_switches": [30, None],

@@ -27,11 +27,11 @@ class DisturbanceLimits(StrictRecord):
     involuntary_context_switches_per_s: Threshold
     core_migrations: Threshold
     load_above_cores: Threshold
-    throttled_fraction: Threshold = 0.01
-    waited_fraction: Threshold = 0.1
-    stop_s: Threshold = 0.5
-    clock_rate: Threshold = 0.002
-    sizes_fraction: Threshold = 0.9
+    throttled_fraction: Threshold
+    waited_fraction: Threshold
+    stop_s: Threshold
+    clock_rate: Threshold
+    sizes_fraction: Threshold
 
 
 class _SharedTables(StrictRecord):
@@ -47,7 +47,7 @@ class _SharedTables(StrictRecord):
 class AnalysisSettings:
     """The thresholds of analysis.toml; `toml_text` is its text, which bundle and report repeat.
 
-    `default_toml` is TOML with the thresholds that an older file lacks; "" if it has all.
+    `default_toml` is TOML with the thresholds that the file lacks; "" if it has all.
     """
 
     disturbance: DisturbanceLimits
@@ -109,17 +109,13 @@ def load(file: Path) -> AnalysisSettings:
 def parse(text: str, file: Path) -> AnalysisSettings:
     """Parse the `text` of an analysis.toml; UserError with the line in `file` of its first fault.
 
-    Keys with a default in the class of their table may be missing, and so may the tables of
-    studies, of the history and of the nodes: they get the default thresholds.
+    Keys and tables that are missing get the default thresholds.
     """
     file_tables, key_lines = tables.parse_toml(text, file)
     shared_tables, study_models = _SharedTables.model_fields.keys(), _study_models()
-    package = files.parse_toml(default_toml())
-    defaults = {name: package[name] for name in ("history", "nodes", *study_models)}
-    content = {**defaults, **file_tables}
-    if isinstance(statistics := content.get("statistics"), dict):
-        margins = {"equivalence_margins": _declared_margins()}
-        content["statistics"] = tables.merge_tables(margins, statistics)
+    defaults = files.parse_toml(default_toml())
+    defaults["statistics"]["equivalence_margins"] = _declared_margins()
+    content = tables.merge_tables(defaults, file_tables)
     model = tables.validate_table(content, _file_model(), key_lines, file)
     names = sorted(study.name for study in studies.load())
     for name, _ in model.statistics.equivalence_margins:
@@ -131,7 +127,7 @@ def parse(text: str, file: Path) -> AnalysisSettings:
     return AnalysisSettings(
         **{name: thresholds[name] for name in shared_tables},
         toml_text=text,
-        default_toml=_missing_toml(file_tables, thresholds),
+        default_toml=_missing_toml(file_tables, defaults),
         study_tables={kind: thresholds[name] for name, kind in study_models.items()},
     )
 
@@ -152,16 +148,16 @@ def _file_model() -> type[_SharedTables]:
     )
 
 
-def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, StrictRecord]) -> str:
-    """Return as TOML the keys, with their defaults, and margins of studies that a file lacks."""
+def _missing_toml(file_tables: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Return as TOML the keys of `defaults`, and margins of studies, that a file lacks."""
     lines: list[str] = []
-    for name, values in thresholds.items():
-        missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()
-        missing -= {"minimum_effects", "equivalence_margins"}
+    margins = defaults["statistics"].pop("equivalence_margins")
+    own_margins = file_tables.get("statistics", {}).get("equivalence_margins", {})
+    for name, values, own in (
+        *((name, table, file_tables.get(name, {})) for name, table in defaults.items()),
+        ("statistics.equivalence_margins", margins, own_margins),
+    ):
+        missing = sorted(values.keys() - own.keys())
         lines += [f"[{name}]"] * bool(missing)
-        lines += [f"{key} = {vars(values)[key]}" for key in sorted(missing)]
-    own = file_tables["statistics"].get("equivalence_margins", {})
-    declared = {name: value for name, value in _declared_margins().items() if name not in own}
-    lines += ["[statistics.equivalence_margins]"] * bool(declared)
-    lines += [f"{name} = {value}" for name, value in declared.items()]
+        lines += [f"{key} = {values[key]}" for key in missing]
     return "\n".join(lines)

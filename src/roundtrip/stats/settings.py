@@ -52,7 +52,7 @@ class Levels(StrictRecord):
     false_discovery_level: Share
     minimum_effect: Threshold
     equivalence_margin: Threshold
-    advised_launches: Count = 9
+    advised_launches: Count
     #: Pairs (STUDY, margin that replaces equivalence_margin for all claims of the study).
     equivalence_margins: Annotated[_NamedFractions, _fraction_table_validator("a study")] = ()
 
@@ -84,9 +84,9 @@ class NodeSettings(StrictRecord):
     small_bytes: Count
     large_bytes: Count
     sight_power: Share
-    failures_least: Share = 0.03
-    failures_level: Share = 0.001
-    failures_night_level: Share = 0.03
+    failures_least: Share
+    failures_level: Share
+    failures_night_level: Share
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

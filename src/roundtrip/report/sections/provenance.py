@@ -55,7 +55,10 @@ def build_section(data: BundleData) -> ReportSection:
         Verbatim(data.analysis.toml_text),
     ]
     if defaults := data.analysis.default_toml:
-        blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(defaults)]
+        blocks += [
+            Paragraph(("The file lacks these thresholds, so these defaults apply:",)),
+            Verbatim(defaults),
+        ]
     blocks += [
         CollapsibleBlocks(
             "The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)

@@ -53,7 +53,7 @@ class Thresholds(StrictRecord):
 
     compared_sizes: Sizes
     great_loss: Threshold
-    many_bytes: Count = 1024
+    many_bytes: Count
 
 
 def is_pingpong(case: str) -> bool:

@@ -94,7 +94,7 @@ class Thresholds(StrictRecord):
     flat_within: Threshold
     most_hand_overs: Threshold
     least_gain: Threshold
-    least_goodput: Threshold = 0.95
+    least_goodput: Threshold
 
 
 class Ring(Study):
