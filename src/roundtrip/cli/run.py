@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
-    from roundtrip.measure.outcome import ClaimOutlook
+    from roundtrip.measure.outcome import ClaimOutlook, RunOutcome
     from roundtrip.measure.runner import Runner
     from roundtrip.stats.settings import Levels
 
@@ -69,6 +70,48 @@ def run(
     the campaign does not declare allow_undecided; 2 bad input; 130 interrupted.
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
+    plan = _plan_run(campaign, site)
+    if dry_run:
+        _print_matrix(plan)
+        return
+    if allow_mute:
+        print_status("warning: --allow-mute is called --allow-underpowered now")
+    may_be_underpowered = allow_underpowered or allow_mute or plan.campaign.allow_undecided
+    choice = (plan.campaign.name, site, resume, tree_path, night)
+    # A run that is resumed has begun with the launches that it has.
+    _print_warnings(plan, not may_be_underpowered and not _find_run_to_resume(*choice))
+    if not all(item.simulated for item in plan.matrix.expected):  # it needs a quiet machine
+        context.with_resource(tree.hold_site(plan.site, plan.campaign.name, wait, print_status))
+    run_tree, items = _open_tree(plan, _find_run_to_resume(*choice), report, night)
+    resume_command = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
+    process.raise_on_sigterm()
+    with report_write_errors(run_tree.path), run_tree:
+        in_time, is_stopped = _measure(plan, run_tree, items, report, resume_command)
+        process.ignore_sigterm()
+        outcome = _finish(plan, run_tree, in_time, resume_command)
+    is_decided = True
+    if outcome.counts.passed_by_case:
+        is_decided = (
+            _publish(plan, run_tree, outcome.is_complete, is_stopped)
+            if report
+            else _leave_unjudged(plan, run_tree, outcome)
+        )
+    raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
+
+
+@dataclass(frozen=True)
+class _PlannedRun:
+    """A campaign on a site: its matrix, and what it can claim by the thresholds of the site."""
+
+    campaign: campaign_file.Campaign
+    site: Site
+    matrix: matrix.Matrix
+    thresholds: analysis.AnalysisSettings
+    outlook: ClaimOutlook
+
+
+def _plan_run(campaign: str, site: str) -> _PlannedRun:
+    """Read the campaign and build its matrix; UserError for a fault in either or in the site."""
     checkout = paths.checkout()
     declaration = campaign_file.find_campaign(campaign, checkout / "campaigns")
     for warning in declaration.warnings:
@@ -77,101 +120,125 @@ def run(
     software.require_ready_site(here)
     plan = matrix.build_matrix(declaration, here)
     # This loads SciPy, which a fault above does not need.
-    from roundtrip.measure.outcome import RunOutcome, assess_claims
+    from roundtrip.measure.outcome import assess_claims
 
     thresholds = analysis.load_for_site(site)
     round_robin.require_node_list(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claim_matrix = matrix.Matrix((), ()) if declaration.is_round_robin else plan
     outlook = assess_claims(declaration, claim_matrix, thresholds)
-    if dry_run:
-        arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), None, 0)
-        _print_matrix(declaration, arrangement, outlook)
-        return
-    # These take a second to load, which a dry run or a fault in the campaign need not spend.
-    from roundtrip.history import annotations
-    from roundtrip.measure.runner import Runner
+    return _PlannedRun(declaration, here, plan, thresholds, outlook)
 
-    annotations.load_site(site)  # a fault in them ends the run before any launch
-    if allow_mute:
-        print_status("warning: --allow-mute is called --allow-underpowered now")
-    may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_undecided
-    if not may_be_underpowered and not _find_run_to_resume(
-        declaration.name, site, resume, tree_path, night
-    ):
-        outlook.require_enough_launches()
-    if advice := outlook.warning():
-        print_status(f"warning: {advice}")
-    for warning in environment.tuning_warnings(here):
-        print_status(f"warning: {warning}")
-    if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
-        context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
-    run_tree = _find_run_to_resume(declaration.name, site, resume, tree_path, night)
-    if night and run_tree and run_tree.is_complete:
-        print_status(
-            f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}"
+
+def _print_warnings(plan: _PlannedRun, require_enough_launches: bool) -> None:
+    """Print what may spoil the run; UserError for a fault in the notes of the site, and for too few
+    launches if `require_enough_launches`."""
+    from roundtrip.history import annotations  # a dry run need not load it
+
+    annotations.load_site(plan.site.name)
+    if require_enough_launches:
+        plan.outlook.require_enough_launches()
+    for warning in (plan.outlook.warning(), *environment.tuning_warnings(plan.site)):
+        if warning:
+            print_status(f"warning: {warning}")
+
+
+def _open_tree(
+    plan: _PlannedRun, old_run: tree.RunTree | None, report: bool, night: str | None
+) -> tuple[tree.RunTree, list[matrix.ExpectedCase]]:
+    """Return `old_run` if it can be resumed, else a new run, and the launches of a round; exit if
+    the night has been measured."""
+    if night and old_run and old_run.is_complete:
+        print_status(f"night {night} has been measured: {old_run.state['report'] or old_run.path}")
+        raise typer.Exit(int(not old_run.state.get("decided", True)))
+    if old_run and not _can_resume(old_run, plan.matrix, plan.campaign.file, night):
+        old_run = None
+    runs = paths.runs()
+    arrangement = round_robin.arrange_night(plan.campaign, plan.site, plan.matrix, runs, old_run)
+    if old_run:
+        return old_run, arrangement.launch_items
+    with report_write_errors(runs):
+        new_run = tree.create_tree(
+            runs, plan.campaign, plan.site, arrangement.matrix, report, night
         )
-        raise typer.Exit(int(not run_tree.state.get("decided", True)))
-    if run_tree and not _can_resume(run_tree, plan, declaration.file, night):
-        run_tree = None
-    arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
-    plan = arrangement.matrix
-    if run_tree is None:
-        with report_write_errors(paths.runs()):
-            run_tree = tree.create_tree(paths.runs(), declaration, here, plan, report, night)
-            arrangement.write(run_tree.path)
-    process.raise_on_sigterm()
-    with report_write_errors(run_tree.path), run_tree:
-        resume_command = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
-        in_time, is_stopped = True, False
-        with TerminalProgress(declaration.title, common.console) as progress:
-            try:
-                environment.record_environment(here, plan, run_tree.path / "env")
-                session.build_programs(here, plan.expected, run_tree, progress)
-                environment.record_pinned_digests(run_tree)
-                runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
-                in_time = runner.run()
-                if report and declaration.confirm_minutes:
-                    _launch_confirmation(runner, thresholds.statistics)
-            except process.SigtermInterrupt:
-                is_stopped = True
-                print_status("stopped by TERM: reporting what is there")
-            except KeyboardInterrupt:
-                print_status(f"interrupted; nothing is lost. Go on with: {resume_command}")
-                raise typer.Exit(130) from None
-        process.ignore_sigterm()
-        outcome = RunOutcome.from_tree(run_tree)
-        if outcome.is_complete:
-            run_tree.record_finish()
+        arrangement.write(new_run.path)
+    return new_run, arrangement.launch_items
+
+
+def _measure(
+    plan: _PlannedRun,
+    run_tree: tree.RunTree,
+    items: list[matrix.ExpectedCase],
+    report: bool,
+    resume_command: str,
+) -> tuple[bool, bool]:
+    """Build, launch and confirm; return whether it ended in time, and whether TERM stopped it."""
+    from roundtrip.measure.runner import Runner  # a dry run need not load it
+
+    in_time = True
+    with TerminalProgress(plan.campaign.title, common.console) as progress:
+        try:
+            environment.record_environment(plan.site, plan.matrix, run_tree.path / "env")
+            session.build_programs(plan.site, plan.matrix.expected, run_tree, progress)
+            environment.record_pinned_digests(run_tree)
+            runner = Runner(plan.campaign, plan.site, run_tree, items, progress)
+            in_time = runner.run()
+            if report and plan.campaign.confirm_minutes:
+                _launch_confirmation(runner, plan.thresholds.statistics)
+        except process.SigtermInterrupt:
+            print_status("stopped by TERM: reporting what is there")
+            return in_time, True
+        except KeyboardInterrupt:
+            print_status(f"interrupted; nothing is lost. Go on with: {resume_command}")
+            raise typer.Exit(130) from None
+    return in_time, False
+
+
+def _finish(
+    plan: _PlannedRun, run_tree: tree.RunTree, in_time: bool, resume_command: str
+) -> RunOutcome:
+    """Record the end of a complete run, print what came of it, and return that."""
+    from roundtrip.measure.outcome import RunOutcome
+
+    outcome = RunOutcome.from_tree(run_tree)
+    if outcome.is_complete:
+        run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
         print_status(f"stopped: {stop_reason}; what was measured before is kept")
     if not in_time and not outcome.is_complete:
-        limit, counts = f"{declaration.time_limit_minutes:g} minutes", outcome.counts
+        limit, counts = f"{plan.campaign.time_limit_minutes:g} minutes", outcome.counts
         print_status(
             f"time limit of {limit} ended this run after {counts.completed_count} of "
-            f"{counts.target_count} "
-            f"launches; go on with: {resume_command}"
+            f"{counts.target_count} launches; go on with: {resume_command}"
         )
     for line in outcome.describe_lines():
         print_status(line)
-    is_decided = True
-    if not report and outcome.counts.passed_by_case:
-        is_decided = not outcome.all_disturbed or declaration.allow_undecided
-        if outcome.all_disturbed:
-            print_status("measured, but nothing can be decided: all launches were disturbed")
-        print_status(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
-    elif outcome.counts.passed_by_case:
-        revision = publish_run(run_tree.path)
-        is_decided = _check_decided(revision, declaration) or declaration.allow_undecided
-        confirmed_keys = _print_confirmation(run_tree.path, revision)
-        if outcome.is_complete:
-            with report_write_errors(run_tree.path):
-                run_tree.write_state(
-                    report=str(store.file_path(revision, store.PAGE_FILE)), decided=is_decided
-                )
-            if declaration.blame_minutes and not is_stopped:
-                cause.blame_after_night(here, declaration, confirmed_keys)
-    raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
+    return outcome
+
+
+def _leave_unjudged(plan: _PlannedRun, run_tree: tree.RunTree, outcome: RunOutcome) -> bool:
+    """Print how to judge the run; return whether something may be decided, or need not be."""
+    if outcome.all_disturbed:
+        print_status("measured, but nothing can be decided: all launches were disturbed")
+    print_status(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
+    return not outcome.all_disturbed or plan.campaign.allow_undecided
+
+
+def _publish(
+    plan: _PlannedRun, run_tree: tree.RunTree, is_complete: bool, is_stopped: bool
+) -> bool:
+    """Publish the report and, of a complete night, search for causes; return whether something is
+    decided, or need not be."""
+    revision = publish_run(run_tree.path)
+    is_decided = _check_decided(revision, plan.campaign) or plan.campaign.allow_undecided
+    confirmed_keys = _print_confirmation(run_tree.path, revision)
+    if is_complete:
+        page = str(store.file_path(revision, store.PAGE_FILE))
+        with report_write_errors(run_tree.path):
+            run_tree.write_state(report=page, decided=is_decided)
+        if plan.campaign.blame_minutes and not is_stopped:
+            cause.blame_after_night(plan.site, plan.campaign, confirmed_keys)
+    return is_decided
 
 
 def _launch_confirmation(night: Runner, levels: Levels) -> None:
@@ -283,16 +350,13 @@ def _find_run_to_resume(
     return tree.newest_unfinished_run(paths.runs(), campaign, site) if resume else None
 
 
-def _print_matrix(
-    declaration: campaign_file.Campaign,
-    arrangement: round_robin.CampaignNight,
-    outlook: ClaimOutlook,
-) -> None:
+def _print_matrix(plan: _PlannedRun) -> None:
+    arrangement = round_robin.arrange_night(
+        plan.campaign, plan.site, plan.matrix, paths.runs(), None, 0
+    )
     for item in arrangement.matrix.expected:
-        typer.echo(f"run   {item.launch_count(declaration.launches)} x {item.case.id}")
+        typer.echo(f"run   {item.launch_count(plan.campaign.launches)} x {item.case.id}")
     for skip in arrangement.matrix.skipped:
         typer.echo(f"skip  {skip.case_id}: {skip.reason}")
-    for line in arrangement.dry_run_lines():
-        typer.echo(line)
-    for line in outlook.dry_run_lines():
+    for line in (*arrangement.dry_run_lines(), *plan.outlook.dry_run_lines()):
         typer.echo(line)
