@@ -24,6 +24,13 @@ def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -
     assert manifest.verify(bundle).data["campaign"] == "synthetic"
 
 
+def test_collect_of_another_folder_says_what_is_right(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["collect", str(tmp_path)])
+    assert str(result.exception) == (
+        f"{tmp_path}: no tree of a campaign run: right is runs/<campaign>/<site>/<start>/"
+    )
+
+
 @pytest.mark.parametrize("command", MODEL_BY_COMMAND)
 def test_every_key_is_described_and_the_version_is_fixed(command: str) -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", command]).stdout)

@@ -77,6 +77,8 @@ def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> Non
 
 LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
 HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]
+HIGHER += ["ns/d", "ns per day", "msg per second"]
+LOWER += ["usec", "msecs", "mins", "hr", "s per step"]
 NEITHER = ["", "%", "W", "J", "widgets", "MB", "shops"]
 
 

@@ -151,6 +151,10 @@ def collect(
     """
     from roundtrip.measure import bundle  # takes a second to load
 
+    if not (run_dir / "state.json").is_file():
+        raise UserError(
+            "no tree of a campaign run: right is runs/<campaign>/<site>/<start>/", run_dir
+        )
     typer.echo(f"bundle: {bundle.build_bundle(run_dir, tell=print_warning)}")
 
 

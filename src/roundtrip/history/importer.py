@@ -306,13 +306,13 @@ def pseudonymized_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
 
 
 _TIME_UNIT_PATTERN = (
-    r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
+    r"(?:[numµμ]?s(?:ecs?)?|(?:micro|milli|nano)?seconds?|mins?|minutes?|h|hrs?|hours?)"
 )
 _LOWER_BETTER_UNIT_PATTERN = re.compile(
     rf"{_TIME_UNIT_PATTERN}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE
 )
 _HIGHER_BETTER_UNIT_PATTERN = re.compile(
-    r".+/\s*(?:s|secs?|seconds?|min|h|hour|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz|.+ per second",
+    r".+(?:/| per )\s*(?:s|secs?|seconds?|min|hr?|hour|d|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz",
     re.IGNORECASE,
 )
 
