@@ -160,7 +160,7 @@ def _failure_answers(data: BundleData) -> Iterator[Answer]:
 
 def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
     """The mismatches (`identity`) among the reasons of launches; those that are alike once."""
-    reasons = data.launches["reason"].drop_nulls()
+    reasons = data.launches.filter(pl.col("status") != "missing")["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
         mismatch = match[0].removeprefix(identity.MISMATCH_PREFIX)
