@@ -139,6 +139,12 @@ def test_the_interval_of_a_night_is_at_the_level_of_the_site(
     assert (night_row["low"], night_row["high"]) == (2, 5)
 
 
+def test_series_of_a_first_night_differ_from_nothing(tmp_path: Path) -> None:
+    run(log(tmp_path / "logs", *(row(1, metric=f"m{n}") for n in range(30))))
+    printed = CliRunner().invoke(app, ["history", "local"]).stdout
+    assert "and 10 more series (--all)" in printed and "differ less" not in printed
+
+
 def test_a_night_around_noon_utc_is_not_divided(tmp_path: Path, reports: Path) -> None:
     """Nightly jobs of California, which end at 2 to 5 o'clock there."""
     times = [f"2026-11-{day:02}T{hour}:00:00" for day in (3, 4) for hour in (10, 11, 12, 13)]

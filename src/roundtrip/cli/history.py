@@ -229,7 +229,10 @@ def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) ->
         )
     common.print_table(table)
     if len(pairs) > limit:
-        print(f"  and {len(pairs) - limit} series that differ less (--all)")
+        which = (
+            "series that differ less" if len(result.verdicts.calendar.nights) > 1 else "more series"
+        )
+        print(f"  and {len(pairs) - limit} {which} (--all)")
     if any(pair.distance for pair in pairs):
         print(f"  {answers.DISTANCE_NOTE}")
 
