@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.measure import pseudonyms
+from roundtrip.sites import schedulers
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad cable"}
 
@@ -166,6 +167,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "key").chmod(0o400)
     host_names = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
     monkeypatch.setattr(pseudonyms, "collect_host_names", lambda site, runs: host_names)
+    slurm = schedulers.scheduler_of_key("slurm")
+    monkeypatch.setattr(schedulers, "scheduler_of_site_here", lambda site: slurm)
     return tmp_path / "reports"
 
 

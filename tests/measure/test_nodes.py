@@ -154,7 +154,7 @@ def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
 
 
 def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="scheduler is 'local', and only Slurm lists them"):
+    with pytest.raises(UserError, match="its scheduler, 'local', lists none"):
         round_robin.collect_partition_nodes(site(tmp_path, "exit 1", scheduler="local"), "p")
 
 
@@ -218,7 +218,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
 ) -> None:
     stage = two_launches.fail_launch(1, ENVIRON, fail_reason="sanity error: no end marker")
     parameters = {"pair_round": 3, "pair_night_round": 1}
-    edit(stage / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
+    edit(stage / "case.json", hosts=["cn07", "cn12"], parameters=parameters, scheduler="slurm")
     (stage / "rfm_job.err").write_text(error)
     if log:
         folder = stage.relative_to(two_launches.path)

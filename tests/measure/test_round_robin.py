@@ -184,7 +184,7 @@ def site(scheduler: str = "slurm") -> Any:
 
 
 def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
-    complaint = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
+    complaint = 'nodes = "all" needs a list of nodes, and the scheduler of s:p, .local., lists none'
     with pytest.raises(UserError, match=complaint) as error:
         round_robin.require_node_list(campaign(tmp_path), site("local"), PLAN)
     assert str(error.value).startswith(f"{tmp_path}/pairs.toml:3: ")

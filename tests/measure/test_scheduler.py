@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.conftest import Maker, failing, failing_with, write_program
+from measure.conftest import Maker, edit, failing, failing_with, write_program
 from support.launches import write_launch
 from support.software import CONTROLLER_LOST_MESSAGE, SLURM
 from support.synthetic import SyntheticTree
@@ -48,6 +48,7 @@ def log_silence(folder: Path) -> None:
 
 
 def log_lost_job(folder: Path) -> None:
+    edit(folder / "case.json", scheduler="slurm")
     run_dir = folder.parents[6]
     with (run_dir / scheduler.LOG_FILE).open("a") as log:
         log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")

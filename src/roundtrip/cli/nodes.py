@@ -92,7 +92,7 @@ def nodes(
     if not results:
         raise common.no_night_error(folder, site, campaign, " over pairs of nodes")
     if drain:
-        _print_drain_commands(results, hosts)
+        _print_drain_commands(site, results, hosts)
     elif as_json:
         print(output.json_text(output.Nodes, _nodes_json(site, results, hosts)))
     else:
@@ -128,9 +128,11 @@ def _describe_nodes(result: _JudgedNodes) -> list[str]:
     return lines
 
 
-def _print_drain_commands(results: Sequence[_JudgedNodes], hosts: HostNames) -> None:
+def _print_drain_commands(site: str, results: Sequence[_JudgedNodes], hosts: HostNames) -> None:
     """Print a command for each named node; on standard error, why other targets have none."""
-    scheduler = schedulers.installed_scheduler()
+    scheduler = schedulers.scheduler_of_site_here(site)
+    if not scheduler.allocates_nodes:
+        raise UserError(f"--drain-command: site '{site}' has no scheduler that could drain a node")
     reasons: dict[str, list[str]] = {}
     for result in results:
         for target, fault in _drain_reasons(result):

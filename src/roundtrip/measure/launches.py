@@ -30,7 +30,7 @@ from roundtrip.measure import (
 )
 from roundtrip.measure.completion import ReportedTest, SessionReport
 from roundtrip.measure.launch import Launch, Status
-from roundtrip.sites.schedulers.interface import Scheduler
+from roundtrip.sites import schedulers
 
 #: The file of a session during which a pinned file changed; its text says which.
 CHANGE_FILE = "change.txt"
@@ -48,7 +48,6 @@ def scan_launches(run_dir: Path, limits: analysis.AnalysisSettings | None = None
     host_record = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     losses = (
-        scheduler.unresponsive_scheduler(scheduler.read_outages(run_dir)),
         scheduler.folders_of_unknown_jobs(run_dir),
         scheduler.nodes_down_by_folder(run_dir),
     )
@@ -146,7 +145,6 @@ class _SessionFolder:
     limits: analysis.DisturbanceLimits
     #: env/host.json.
     host_record: Mapping[str, Any]
-    scheduler: Scheduler
     #: Folders, relative to `root`, of jobs that the scheduler lost; nodes that went down, by
     #: folder.
     lost_job_folders: frozenset[str]
@@ -211,7 +209,8 @@ class _SessionFolder:
         # Much, because a trace of each rank follows the first failure.
         error = launch.error_tail(folder, self.root, 1 << 16)
         is_lost = str(folder.relative_to(self.root)) in self.lost_job_folders
-        forgotten_by = self.scheduler if is_lost else None
+        manager = schedulers.scheduler_of_key(case.get("scheduler"))
+        forgotten_by = manager if is_lost else None
         if not is_in_output and (
             why := completion.displacement_reason(reason, error, forgotten_by)
         ):
@@ -223,8 +222,7 @@ class _SessionFolder:
             down_nodes = {*listed_nodes} & {*job_nodes} | completion.failed_nodes(error, job_nodes)
         if down_nodes:  # the surviving ranks blame each other
             names = ", node ".join(sorted(down_nodes))
-            who = self.scheduler.title
-            first_failure = f"node {names} failed ({who}: down, or its step gone)"
+            first_failure = f"node {names} failed ({manager.title}: down, or its step gone)"
         parts = (reason or contents.failure_reason or "left unfinished", first_failure)
         words = "; ".join(filter(None, parts))
         return replace(item, reason=words, nodes_down=tuple(sorted(down_nodes)))

@@ -199,7 +199,10 @@ def collect_host_names(site: str, runs: Path) -> HostNames:
     `runs`; none without the site's key.  UserError for a key that cannot be used."""
     if not os.environ.get(SITE_KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
-    key, names = ensure_site_key(site), {*schedulers.installed_scheduler().collect_node_names()}
+    key, names = (
+        ensure_site_key(site),
+        {*schedulers.scheduler_of_site_here(site).collect_node_names()},
+    )
     for folder in sorted(runs.glob(f"*/{site}")):
         for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-16:]:
             for name in ("nodes.json", "pairs.json", "host.json"):

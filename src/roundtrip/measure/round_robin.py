@@ -189,8 +189,7 @@ def collect_partition_nodes(site: Site, partition: str, wait_s: float = MAX_WAIT
     description = f"nodes of partition '{partition}' of site '{site.name}'"
     scheduler = schedulers.scheduler_of_partition(config)
     if not scheduler.allocates_nodes:
-        titles = schedulers.scheduler_titles()
-        why = f"its scheduler is '{config['scheduler']}', and only {titles} lists them"
+        why = f"its scheduler, '{config['scheduler']}', lists none"
         raise UserError(f"the {description} are not known: {why}")
     # There is no run yet that has a log.
     environment = scheduler.retrying_environment(site.environment, time.time() + wait_s, None)
@@ -279,12 +278,11 @@ def require_node_list(campaign: Campaign, site: Site, plan: Matrix) -> None:
     if not campaign.is_round_robin:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
-        config, titles = site.partitions[partition], schedulers.scheduler_titles()
+        config = site.partitions[partition]
         if not schedulers.scheduler_of_partition(config).allocates_nodes:
             raise UserError(
-                f'nodes = "all" asks {titles} which nodes there are, and the scheduler of '
-                f"{site.name}:{partition} is '{config['scheduler']}': "
-                f"choose a site or partitions of {titles}",
+                f'nodes = "all" needs a list of nodes, and the scheduler of {site.name}:{partition}'
+                f", '{config['scheduler']}', lists none: choose a site or partitions that have one",
                 campaign.file,
                 campaign.nodes_line,
             )

@@ -24,6 +24,8 @@ from roundtrip.measure.bundle_rows import (
 )
 from roundtrip.measure.columns import settings_by_launch
 from roundtrip.report.pages.series import SeriesMedians
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Scheduler
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
@@ -73,6 +75,15 @@ class BundleData:
         """The campaign's title, or its name."""
         title = self._campaign_value("title")
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler of the site; that of a machine without one if the bundle does not say."""
+        site = self.env_records.get("site-config.json")
+        partitions = site.get("partitions") if isinstance(site, dict) else None
+        items = partitions if isinstance(partitions, list) else []
+        names = (str(item.get("scheduler")) for item in items if isinstance(item, dict))
+        return schedulers.scheduler_of_reframe_names(names)
 
     @cached_property
     def completed_launches(self) -> pl.DataFrame:

@@ -3,12 +3,16 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
+from roundtrip.errors import UserError
 from roundtrip.measure import scheduler
+from roundtrip.report.data import BundleData
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 
@@ -121,4 +125,38 @@ def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPa
     assert schedulers.scheduler_of_site({"a": {"scheduler": "local"}}) is schedulers.NO_SCHEDULER
     silences = [scheduler.Outage(0.0, 1.0, "othersub")]
     assert scheduler.unresponsive_scheduler(silences) is other
-    assert schedulers.scheduler_titles() == "Slurm or Other"
+
+
+@pytest.fixture
+def other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Other:
+    """A second scheduler; the commands of it and of Slurm are in PATH."""
+    monkeypatch.setattr(schedulers, "SCHEDULERS", (*schedulers.SCHEDULERS, item := Other()))
+    for name in ("sinfo", "othersub"):
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return item
+
+
+def test_of_two_installed_schedulers_a_site_declares_its_own(
+    other: Other, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match="^PATH has commands of Slurm and Other: leave in it those"):
+        schedulers.scheduler_of_site_here("elsewhere")
+    (tmp_path / "sinfo").unlink()
+    assert schedulers.scheduler_of_site_here("elsewhere") is other
+    assert schedulers.scheduler_of_site_here("infiniband").key == "slurm"
+    assert schedulers.scheduler_of_site_here("local") is schedulers.NO_SCHEDULER
+
+
+@pytest.mark.usefixtures("other")
+@pytest.mark.parametrize(
+    ("record", "title"),
+    [
+        ({"partitions": [{"scheduler": "local"}, {"scheduler": "other"}]}, "Other"),
+        ({"partitions": [{"scheduler": "squeue"}]}, "Slurm"),
+        *((record, "the scheduler") for record in (None, [], {"partitions": [None, {}]})),
+    ],
+)
+def test_a_page_names_the_scheduler_of_its_bundle(record: object, title: str) -> None:
+    data: Any = SimpleNamespace(env_records={"site-config.json": record})
+    assert BundleData.scheduler.fget(data).title == title  # type: ignore[attr-defined]

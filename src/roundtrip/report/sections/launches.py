@@ -36,7 +36,6 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData
 from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.sites import schedulers
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 
@@ -218,9 +217,9 @@ def _name_by_case_id(data: BundleData) -> dict[str, str]:
 
 
 def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
-    """The nodes that Slurm had taken out of use, what it displaced, and when it did not answer."""
-    titles = schedulers.scheduler_titles()
-    caption = f"Nodes that {titles} had taken out of use when the run began: nobody measured them."
+    """The nodes that the scheduler had taken out of use, launches that it displaced, outages."""
+    why = f"{data.scheduler.title} had taken out of use when the run began"
+    caption = f"Nodes that {why}: nobody measured them."
     table = nodes.excluded_nodes_table(data, caption)
     if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table

@@ -37,7 +37,6 @@ from roundtrip.report.data import BundleData
 from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.plot import HeatMap, HeatMapCell
 from roundtrip.report.units import Unit
-from roundtrip.sites.schedulers import scheduler_titles
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
@@ -153,9 +152,13 @@ def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
 
 
 def node_heat_maps(
-    pairs: pl.DataFrame, verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str]
+    pairs: pl.DataFrame,
+    verdicts: NodeVerdicts,
+    labels_by_environ: Mapping[str, str],
+    scheduler_title: str,
 ) -> tuple[Gallery | None, list[Block]]:
-    """Return maps of latency and bandwidth by partition and toolchain, and a table of switches.
+    """Return maps of latency and bandwidth by partition and toolchain, and a table of switches,
+    which the scheduler `scheduler_title` reported.
 
     `pairs`: rows of all nights, columns `PAIRS`.
     """
@@ -187,7 +190,7 @@ def node_heat_maps(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
     suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
-    source = f"As {scheduler_titles()} reported to the ranks{suffix}."
+    source = f"As {scheduler_title} reported to the ranks{suffix}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     switch_blocks: list[Block] = [CollapsibleBlocks("Nodes of each switch", (table,))]
@@ -273,7 +276,8 @@ def build_section(data: BundleData) -> ReportSection | None:
     labels_by_environ = labels.history_labels_by_environ(data.past_nights.provenance)
     labels_by_environ |= labels.labels_by_environ(data.launches)
     label_suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
-    gallery, switches = node_heat_maps(pairs, verdicts, labels_by_environ)
+    title = data.scheduler.title
+    gallery, switches = node_heat_maps(pairs, verdicts, labels_by_environ, title)
     switch_by_node = node_history.switches(pairs)
     blocks: list[Block] = [
         *evidence_blocks(verdicts, data.past_series_medians, labels_by_environ),

@@ -9,8 +9,11 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from roundtrip import paths
+from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import LauncherOptions, Scheduler
 from roundtrip.sites.schedulers.slurm import Slurm
+from roundtrip.sites.site import Site
 
 SCHEDULERS: tuple[Scheduler, ...] = (Slurm(),)
 #: A machine without a scheduler.
@@ -57,17 +60,29 @@ def options_of_launcher(launcher: str) -> LauncherOptions | None:
     return None
 
 
+def scheduler_of_site_here(name: str) -> Scheduler:
+    """Return the scheduler that site `name` declares; the installed one if no such site is here."""
+    try:
+        site = Site(name, paths.checkout())
+    except UserError:
+        return installed_scheduler()
+    if not site.site_data:
+        return scheduler_of_site(site.partitions)
+    return scheduler_of_reframe_names(item.scheduler for item in site.site_data.partition.values())
+
+
 def installed_scheduler() -> Scheduler:
-    """Return the scheduler whose commands this machine has, by default the first."""
-    found = (item for item in SCHEDULERS if any(map(shutil.which, item.commands)))
-    return next(found, SCHEDULERS[0])
+    """Return the scheduler whose commands this machine has, by default the first.
+
+    UserError if it has those of several.
+    """
+    found = [item for item in SCHEDULERS if any(map(shutil.which, item.commands))]
+    if len(found) > 1:
+        titles = " and ".join(item.title for item in found)
+        raise UserError(f"PATH has commands of {titles}: leave in it those of one of them")
+    return (found or SCHEDULERS)[0]
 
 
 def current_job_id() -> str | None:
     """Return the number of the job that runs this process; None outside of a job."""
     return next(filter(None, (item.current_job_id() for item in SCHEDULERS)), None)
-
-
-def scheduler_titles() -> str:
-    """Return the titles of all schedulers, joined by "or", for a message."""
-    return " or ".join(item.title for item in SCHEDULERS)
