@@ -26,6 +26,7 @@ from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.cause.checks import StepCase
+    from roundtrip.cause.commands import Version
     from roundtrip.cause.facts import Causes
     from roundtrip.cause.journal import Journal
     from roundtrip.cause.steps import SeriesStep
@@ -84,21 +85,8 @@ def bisect(
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     smallest = common.parse_fraction(least, "--least")
     scatter = common.parse_fraction(noise, "--noise")
-    try:
-        groups = re.compile(metric).groups
-    except re.error as error:
-        raise UserError(f"--metric {metric!r}: {error}") from None
-    if metric and groups != 1:
-        raise UserError(f"--metric {metric!r}: right is a regular expression with one group")
-    value_list = [value for value in values.split(",") if value]
-    if over is VersionKind.GIT:
-        versions = commands.git_versions(repository, old, new)
-    elif over is VersionKind.SPACK:
-        versions = commands.spack_versions(old, new, value_list)
-    else:
-        versions = commands.variable_versions(variable, old, new, value_list)
-    if len(versions) < 2:
-        raise UserError(f"{old} and {new} are one version")
+    _require_metric(metric)
+    versions = _list_versions(over, old, new, repository, variable, values)
     store = paths.runs() / "bisect-builds"
     launcher = commands.CommandLauncher(versions, store, build, launch, metric, higher_is_better)
     plan = Plan(
@@ -132,6 +120,34 @@ def bisect(
     _publish_search_report(search_journal)
     is_step = getattr(result, "ends_differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
+
+
+def _require_metric(metric: str) -> None:
+    """UserError unless `metric` is "" or a regular expression with one group."""
+    try:
+        groups = re.compile(metric).groups
+    except re.error as error:
+        raise UserError(f"--metric {metric!r}: {error}") from None
+    if metric and groups != 1:
+        raise UserError(f"--metric {metric!r}: right is a regular expression with one group")
+
+
+def _list_versions(
+    over: VersionKind, old: str, new: str, repository: Path, variable: str, values: str
+) -> list[Version]:
+    """Return the versions from `old` to `new`, in order; UserError if they are one."""
+    from roundtrip.cause import commands
+
+    value_list = [value for value in values.split(",") if value]
+    if over is VersionKind.GIT:
+        versions = commands.git_versions(repository, old, new)
+    elif over is VersionKind.SPACK:
+        versions = commands.spack_versions(old, new, value_list)
+    else:
+        versions = commands.variable_versions(variable, old, new, value_list)
+    if len(versions) < 2:
+        raise UserError(f"{old} and {new} are one version")
+    return versions
 
 
 @command(

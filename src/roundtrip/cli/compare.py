@@ -181,6 +181,42 @@ def ab(
     in something, or a case completed with one of the two only; 2 bad input, or nothing could be
     decided; 130 interrupted.
     """
+    _require_two_toolchains(base, new)
+    minutes = common.parse_minutes(budget)
+    threshold = None if fail_on is None else common.parse_fraction(fail_on)
+    if output:
+        require_writable(output)
+    here = Site(site, paths.checkout())
+    software.require_ready_site(here)
+    run_tree = _newest_run_of_pair(base, new, site) if resume else None
+    if run_tree:
+        content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
+    else:
+        source = campaign_file.find_campaign(campaign, paths.checkout() / "campaigns")
+        plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
+        seed = secrets.randbits(32) if order is RoundOrder.ABBA else None
+        content = campaign_file.ab_campaign_toml(
+            (base, new), plans, minutes, partitions or (), seed
+        )
+    scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
+    file = campaign_file.write_ab_campaign(scratch, (base, new), content)
+    declaration = replace(campaign_file.load_campaign(file), time_limit_minutes=minutes)
+    plan = _shared_matrix(declaration, here)
+    context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
+    run_tree = _open_tree(run_tree, declaration, here, plan)
+    # These take a second to load, which a fault in the arguments need not spend.
+    from roundtrip.compare.comparison import Watch
+
+    watch = Watch(run_tree.path, base, new, tell=print_status, fail_on=threshold)
+    is_interrupted = _launch_until_decided(declaration, here, plan, run_tree, watch)
+    print_status(f"run: {run_tree.path}")
+    comparison = _compare(watch, is_interrupted)
+    _write_comparison(comparison, form, output, everything)
+    raise typer.Exit(process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
+
+
+def _require_two_toolchains(base: str, new: str) -> None:
+    """UserError for one toolchain, and for what is no name."""
     if base == new:
         raise UserError(
             f"{base} against itself: for how often a difference is found, see `bench aa`"
@@ -188,54 +224,41 @@ def ab(
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_RULE}")
-    minutes = common.parse_minutes(budget)
-    threshold = None if fail_on is None else common.parse_fraction(fail_on)
-    if output:
-        require_writable(output)
-    checkout = paths.checkout()
-    here = Site(site, checkout)
-    software.require_ready_site(here)
-    scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
-    run_tree = _newest_run_of_pair(base, new, site) if resume else None
-    if run_tree:
-        content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
-    else:
-        source = campaign_file.find_campaign(campaign, checkout / "campaigns")
-        plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
-        seed = secrets.randbits(32) if order is RoundOrder.ABBA else None
-        content = campaign_file.ab_campaign_toml(
-            (base, new), plans, minutes, partitions or (), seed
-        )
-    declaration = campaign_file.load_campaign(
-        campaign_file.write_ab_campaign(scratch, (base, new), content)
-    )
-    declaration = replace(declaration, time_limit_minutes=minutes)
-    try:
-        plan = matrix.shared_matrix(matrix.build_matrix(declaration, here), declaration)
-    except UserError as error:  # without the name of a generated file
-        raise UserError(error.message) if error.file == str(declaration.file) else error from None
-    context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
-    if run_tree:
-        tree.require_same_matrix(run_tree, plan)
-        environment.require_unchanged(run_tree, declaration.file)
-    else:
-        with report_write_errors(paths.runs()):
-            run_tree = tree.create_tree(paths.runs(), declaration, here, plan)
-    # These take a second to load, which a fault in the arguments need not spend.
-    from roundtrip.compare.comparison import Watch
 
-    watch = Watch(run_tree.path, base, new, tell=print_status, fail_on=threshold)
-    is_interrupted = _launch_until_decided(declaration, here, plan, run_tree, watch)
-    print_status(f"run: {run_tree.path}")
+
+def _shared_matrix(declaration: campaign_file.Campaign, here: Site) -> matrix.Matrix:
+    """Return the cases that both toolchains can run; a UserError omits the generated file."""
     try:
-        comparison = watch.compare()
+        return matrix.shared_matrix(matrix.build_matrix(declaration, here), declaration)
+    except UserError as error:
+        raise UserError(error.message) if error.file == str(declaration.file) else error from None
+
+
+def _open_tree(
+    old_run: tree.RunTree | None,
+    declaration: campaign_file.Campaign,
+    here: Site,
+    plan: matrix.Matrix,
+) -> tree.RunTree:
+    """Return `old_run` if nothing has changed since it began, else a UserError; without it, a new
+    run."""
+    if old_run:
+        tree.require_same_matrix(old_run, plan)
+        environment.require_unchanged(old_run, declaration.file)
+        return old_run
+    with report_write_errors(paths.runs()):
+        return tree.create_tree(paths.runs(), declaration, here, plan)
+
+
+def _compare(watch: Watch, is_interrupted: bool) -> Comparison:
+    """Return the comparison; exit if the run was interrupted before there was one."""
+    try:
+        return watch.compare()
     except UserError as error:
         if not is_interrupted:
             raise
         print_status(f"nothing to compare yet: {error.message}")
         raise typer.Exit(process.INTERRUPTED_STATUS) from None
-    _write_comparison(comparison, form, output, everything)
-    raise typer.Exit(process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
 
 
 def _launch_until_decided(
