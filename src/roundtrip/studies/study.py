@@ -191,7 +191,8 @@ class Study:
     #: Metrics of its samples, by name in a ``metrics.json``, the main one first; rows of any other
     #: metric are faults.
     metrics: ClassVar[tuple[str, ...]] = ()
-    #: Metrics of its samples besides these, which no module beside it treats.
+    #: Metrics of its samples besides these, which no module beside it treats; ratios of them are
+    #: claimed of arms that share a launch.
     more_metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers; ``thresholds.toml`` in the
     #: study's package has the text of the table with the default values.

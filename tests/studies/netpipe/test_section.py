@@ -386,3 +386,12 @@ def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:
     interval, bandwidth = map(words, _level_texts(ConfidenceLevel(0.99)))
     assert interval.endswith("at 99 %.")
     assert bandwidth.endswith("Fewer launches than its level needs, 8 for 99 %: no interval.")
+
+
+def test_a_mode_that_the_study_does_not_know_has_half_round_trips(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,), sizes=[1])
+    bundle_data = data.read_bundle(bundle.build_bundle(tree.path))
+    burst = bundle_data.samples.with_columns(case=pl.lit("burst/same"))
+    curves = NetPIPECurves(replace(bundle_data, samples=burst))
+    (panel,) = curves.panels
+    assert panel.case == "burst/same" and curves.point_series_key(panel, RAW_MPI, 1) == ""

@@ -21,12 +21,8 @@ from roundtrip.studies.study import (
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"
 RAW_MPI = "mpi"
-#: The metric of each mode, the first part of a case.
-METRIC_BY_MODE = {
-    "pingpong": HALF_ROUND_TRIP,
-    "bidirectional": HALF_ROUND_TRIP,
-    "stream": PER_MESSAGE,
-}
+#: The metric of a mode, the first part of a case; by default half the round trip.
+METRIC_BY_MODE = {"stream": PER_MESSAGE}
 #: The variants in the study's order and with its names.  The hue shows the payload; wide pale lines
 #: are raw MPI, thin dark lines Boost.MPI.
 ARMS = {

@@ -22,7 +22,14 @@ from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.netpipe import ARMS, METRIC_BY_MODE, STUDY, derived, is_pingpong
+from roundtrip.studies.netpipe import (
+    ARMS,
+    HALF_ROUND_TRIP,
+    METRIC_BY_MODE,
+    STUDY,
+    derived,
+    is_pingpong,
+)
 from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.study import Arm
 
@@ -67,7 +74,7 @@ class NetPIPECurves(Panels[Panel]):
 
     def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
         """As `Panels.point_series_key`, of the metric of the panel's mode."""
-        metric = METRIC_BY_MODE[panel.case.partition("/")[0]]
+        metric = METRIC_BY_MODE.get(panel.case.partition("/")[0], HALF_ROUND_TRIP)
         names = {"variant": variant, "phase": "measure", "metric": metric}
         return self.history_series_key(panel, size, **names)
 
