@@ -147,7 +147,8 @@ def collect(
 ) -> None:
     """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
 
-    The last line names the bundle.  The same run always gives the same bundle.
+    The last line names the bundle.  The same run always gives the same bundle.  Exit status: 0
+    collected; 2 bad input, such as a folder without a run (UserError).
     """
     from roundtrip.measure import bundle  # takes a second to load
 
