@@ -14,7 +14,8 @@ from support.programs import write_script
 
 from roundtrip.sites.machine import packages_in_sections
 
-HERE = Path(__file__).parents[2] / "site-configs" / "local"
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "site-configs" / "local"
 APT = (HERE / "apt-packages.txt").read_text()
 TEST = packages_in_sections(APT, ("campaign", "test"))
 OPTIONAL = packages_in_sections(APT, ("test if offered",))
@@ -41,19 +42,22 @@ class Machine:
         """A Debian machine that lacks `absent`; `apt-get install` is logged and installs them."""
         calls, stamp = self.root / "apt-calls", self.root / "apt-done"
         calls.touch()
-        names = " ".join(absent)
         self.add("id", f"echo {user}")
-        self.add(
-            "dpkg-query",
-            f"""shift 3
-for name; do
-  case " {names} " in *" $name "*) [ -f {stamp} ] || continue ;; esac
-  echo "installed $name"
-done""",
-        )
+        self.add_query("dpkg-query", absent, stamp)
         install = f'case "$*" in *" install "*) touch {stamp} ;; esac'
         self.add("apt-get", f'PATH=/usr/bin:/bin; echo "$@" >>{calls}; {install}')
         self.offers("$@")
+
+    def add_query(self, program: str, absent: list[str], stamp: Path) -> None:
+        """A `program` that lists installed packages, `absent` ones if there is a file `stamp`."""
+        self.add(
+            program,
+            f"""shift 3
+for name; do
+  case " {" ".join(absent)} " in *" $name "*) [ -f {stamp} ] || continue ;; esac
+  echo "installed $name"
+done""",
+        )
 
     def offers(self, names: str) -> None:
         """Package sources that offer `names`, words of a shell."""
@@ -107,15 +111,7 @@ done""",
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     root, programs = tmp_path / "checkout", tmp_path / "programs"
-    (root / "site-configs" / "local").mkdir(parents=True)
-    for name in (
-        "bootstrap",
-        "apt-packages.txt",
-        "dnf-packages.txt",
-        ROOTLESS.name,
-        TEST_LOCK.name,
-    ):
-        shutil.copy(HERE / name, root / "site-configs" / "local")
+    shutil.copytree(HERE, root / "site-configs" / "local")
     for name in ("requirements.lock", "requirements-site.lock"):
         (root / name).write_text("x==1\n")
     (root / "pyproject.toml").write_text("[project]\n")
@@ -138,8 +134,12 @@ def test_neither_apt_nor_dnf_is_one_message_with_the_spack_route(machine: Machin
     assert "spack install" in route[1]
 
 
-def test_no_root_lists_exactly_what_is_missing(machine: Machine) -> None:
+@pytest.mark.parametrize("has_sudo", [False, True])
+def test_no_root_lists_exactly_what_is_missing(machine: Machine, has_sudo: bool) -> None:
+    """Sudo that asks for a password counts as none without a terminal."""
     machine.debian(["mpich", "patchelf"], user=1000)
+    if has_sudo:
+        machine.add("sudo", "exit 1")
     result = machine.run()
     assert result.returncode == 2
     assert "not root and has no sudo" in result.stderr
@@ -152,13 +152,6 @@ def test_no_root_is_no_obstacle_when_all_is_installed(machine: Machine) -> None:
     machine.debian([], user=1000)
     result = machine.run("campaign", "--all")
     assert (result.returncode, result.stdout) == (0, "called: toolchains --all\n")
-    assert machine.apt_calls() == []
-
-
-def test_sudo_that_asks_for_a_password_counts_as_none_without_a_terminal(machine: Machine) -> None:
-    machine.debian(["mpich"], user=1000)
-    machine.add("sudo", "exit 1")
-    assert machine.run().returncode == 2
     assert machine.apt_calls() == []
 
 
@@ -318,14 +311,7 @@ def rocky(machine: Machine) -> Machine:
     """A machine with dnf that lacks MPICH; the calls of dnf are in apt-calls."""
     stamp, calls = machine.root / "done", machine.root / "apt-calls"
     machine.add("id", "echo 0")
-    machine.add(
-        "rpm",
-        f"""shift 3
-for name; do
-  [ "$name" != mpich-devel ] || [ -f {stamp} ] || continue
-  echo "installed $name"
-done""",
-    )
+    machine.add_query("rpm", ["mpich-devel"], stamp)
     machine.add("dnf", f'echo "$@" >>{calls}; case "$*" in *" install "*) touch {stamp} ;; esac')
     return machine
 
@@ -350,9 +336,6 @@ def test_what_dnf_does_not_offer_is_named_with_the_repositories_that_do(rocky: M
     assert "Not installed: mpich-devel \n" in result.stderr
 
 
-ROOT = Path(__file__).parents[2]
-
-
 def container_stages() -> dict[str, str]:
     """What `RUN` runs in each stage of the Containerfile, as scripts."""
     text = (ROOT / "containers" / "Containerfile").read_text().replace("\\\n", "")
@@ -374,8 +357,7 @@ def apptainer_sections() -> dict[str, str]:
 
 def commands_of(commands: str, folder: Path, *programs: str) -> list[str]:
     """The commands by which the shell `commands` call `programs`, which do nothing."""
-    bin_ = folder / "bin"
-    log = folder / "log"
+    bin_, log = folder / "bin", folder / "log"
     log.write_text("")
     for name in programs:
         write_script(bin_ / name, f'echo "{name} $*" >>{log}')
@@ -386,16 +368,13 @@ def commands_of(commands: str, folder: Path, *programs: str) -> list[str]:
     return log.read_text().splitlines()
 
 
-APT = [
-    "apt-get update",
-    "apt-get install -y --no-install-recommends ca-certificates git make",
-    "make setup",
-]
+INSTALL = "apt-get install -y --no-install-recommends ca-certificates git make"
+DEBIAN_SETUP = ["apt-get update", INSTALL, "make setup"]
 
 
 def test_a_container_is_set_up_and_its_test_is_a_campaign(tmp_path: Path) -> None:
     stages = container_stages()
-    assert commands_of(stages["ready"], tmp_path, "apt-get", "make") == APT
+    assert commands_of(stages["ready"], tmp_path, "apt-get", "make") == DEBIAN_SETUP
     assert commands_of(stages["test"], tmp_path, "make") == ["make campaign"]
 
 
@@ -411,7 +390,7 @@ def test_an_apptainer_image_is_set_up_and_its_test_is_a_campaign(tmp_path: Path)
     sections = apptainer_sections()
     clone = "git clone --quiet . /rootfs/roundtrip"
     assert commands_of(sections["setup"], tmp_path, "git") == [clone]
-    assert commands_of(sections["post"], tmp_path, "apt-get", "make") == APT
+    assert commands_of(sections["post"], tmp_path, "apt-get", "make") == DEBIAN_SETUP
     for name in ("test", "runscript"):
         assert commands_of(sections[name], tmp_path, "make") == ["make campaign"]
 
