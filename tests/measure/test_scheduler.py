@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.conftest import Maker, edit, failing, failing_with, write_program
+from measure.conftest import Maker, failing, failing_with, write_program
+from support.json_files import edit
 from support.launches import write_launch
 from support.software import CONTROLLER_LOST_MESSAGE, SLURM
 from support.synthetic import SyntheticTree
