@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from support import years
 
+from roundtrip.report.drawing import plot_drawings
 from roundtrip.report.nights import judge_series
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.answers import night_pairs, series_with_figures
@@ -247,7 +248,7 @@ def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
 
 def test_nights_stand_at_even_distances() -> None:
     verdicts = years.make_history(2, 20).verdicts
-    drawing = str(chart.draw_views(verdicts.judged_series[0], verdicts, [])[0])
+    drawing = str(plot_drawings("one", chart.series_plot(verdicts.judged_series[0], verdicts))[0])
     frame = re.search(r'data-frame="([^"]+)"', drawing)
     assert frame
     left, _, right, _ = map(float, frame[1].split())

@@ -162,7 +162,7 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
 
     verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items() if n)
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items())
     number = len(verdicts.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     print(f"{result.campaign} on {site}: {nights}; {len(verdicts.judged_series)} series: {counts}")

@@ -74,19 +74,6 @@ class Drawing(Frame):
         names = self._legend() if self.view.row_names else self._names_at_curve_ends()
         yield element("g", {"class": "names"}, *names)
 
-    def page_element(self, description: str) -> Markup:
-        """The SVG for a page on which `name` is unique; `description`: for who cannot see it."""
-        edges = (self.left, self.top, self.right, self.bottom)
-        attributes = {
-            "class": "figure",
-            "role": "img",
-            "viewBox": self.view_box,
-            "style": f"max-width:{round(self.width)}px",
-            "data-frame": " ".join(map(coordinate_text, edges)),
-            "aria-label": description,
-        }
-        return element("svg", attributes, *self.elements())
-
     def _axes(self) -> Iterator[Markup]:
         view = self.view
 
@@ -352,10 +339,20 @@ class Drawing(Frame):
 
 def plot_drawings(name: str, plot: Plot) -> list[Markup]:
     """The SVG of each view, for a page on which the figure's `name` is unique."""
-    return [
-        Drawing(f"{name}-{index}", view).page_element(plot.describe_view(view))
-        for index, view in enumerate(plot.views)
-    ]
+    drawings = []
+    for index, view in enumerate(plot.views):
+        frame = Drawing(f"{name}-{index}", view)
+        edges = (frame.left, frame.top, frame.right, frame.bottom)
+        attributes = {
+            "class": "figure",
+            "role": "img",
+            "viewBox": frame.view_box,
+            "style": f"max-width:{round(frame.width)}px",
+            "data-frame": " ".join(map(coordinate_text, edges)),
+            "aria-label": plot.describe_view(view),
+        }
+        drawings.append(element("svg", attributes, *frame.elements()))
+    return drawings
 
 
 class ThumbnailDrawing(Drawing):

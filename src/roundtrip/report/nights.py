@@ -197,7 +197,8 @@ class NightVerdicts:
 
     @property
     def count_by_verdict(self) -> Mapping[Verdict, int]:
-        return {verdict: len(self.with_verdict(verdict)) for verdict in Verdict}
+        """The number of series with each verdict that any has, in the order of verdicts."""
+        return {verdict: n for verdict in Verdict if (n := len(self.with_verdict(verdict)))}
 
 
 def judge_all_series(

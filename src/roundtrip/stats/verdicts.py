@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -94,7 +95,10 @@ def pair_by_round(
     """
     first, second = (
         # The first launch of a round counts.
-        {launch.round: launch for launch in sorted(launches, key=_launch_order, reverse=True)}
+        {
+            launch.round: launch
+            for launch in sorted(launches, key=attrgetter("started", "launch"), reverse=True)
+        }
         for launches in (first_launches, second_launches)
     )
     rounds = len(first.keys() | second.keys())
@@ -117,10 +121,6 @@ def pair_by_round(
         sum(first[number].started < second[number].started for number in numbers),
         round_numbers=tuple(numbers),
     )
-
-
-def _launch_order(launch: RoundLaunch) -> tuple[str, str]:
-    return launch.started, launch.launch
 
 
 def _describe_rounds(rounds: Iterable[int]) -> str:

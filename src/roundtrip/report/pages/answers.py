@@ -55,8 +55,7 @@ class NightPair:
 
 def has_too_few_nights(verdicts: NightVerdicts) -> bool:
     """Whether no series can be judged yet."""
-    unjudged_series = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    return bool(verdicts.judged_series) and len(unjudged_series) == len(verdicts.judged_series)
+    return verdicts.count_by_verdict.keys() == {Verdict.TOO_FEW_NIGHTS}
 
 
 def series_with_figures(verdicts: NightVerdicts) -> Sequence[JudgedSeries]:
@@ -313,9 +312,7 @@ def _summary_answer(
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
-    rest += [
-        f"{count} {verdict}" for verdict, count in counts.items() if verdict.is_undecided and count
-    ]
+    rest += [f"{count} {verdict}" for verdict, count in counts.items() if verdict.is_undecided]
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_recent_changes else ''} changed{scope} against {nights}: "

@@ -20,7 +20,7 @@ import numpy as np
 from markupsafe import Markup
 
 from roundtrip.report import plot, units
-from roundtrip.report.drawing import ThumbnailDrawing, plot_drawings
+from roundtrip.report.drawing import ThumbnailDrawing
 from roundtrip.report.nights import JudgedSeries, NightVerdicts, series_fact_subjects
 from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
@@ -115,13 +115,6 @@ def _round_to_six_digits(value: Any) -> Any:
 
 def _encode_base64(values: Any) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
-
-
-def draw_views(
-    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
-) -> list[Markup]:
-    """The SVG of each view of a series; `notes`: (index of the night, annotation)."""
-    return plot_drawings(judged.series.key, series_plot(judged, verdicts, notes))
 
 
 def series_plot(

@@ -15,6 +15,7 @@ from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, nights, plot, renderers, units
 from roundtrip.report.blocks import RichText
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
+from roundtrip.report.drawing import plot_drawings
 from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
@@ -140,7 +141,7 @@ def render_page(page: HistoryPage) -> str:
         f"probability of {units.percent_text(page.settings.sight_power)}",
         drawn={judged.series.key for judged in judged_series},
         distance=DISTANCE_NOTE,
-        counts=[(verdict, count) for verdict, count in verdicts.count_by_verdict.items() if count],
+        counts=verdicts.count_by_verdict.items(),
         studies=sorted({str(series.identity["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),
         nights=_night_entries(page, verdicts),
@@ -210,7 +211,8 @@ def _series_row(
     steps = [step.night for step in judged.history.steps]
     levels = [medians.get(night) for night in nights]
     sparkline = chart.sparkline(levels, steps, judged.history.spikes)
-    return _SeriesRow(judged, sparkline, chart.draw_views(judged, verdicts, notes), newest, story)
+    drawings = plot_drawings(judged.series.key, chart.series_plot(judged, verdicts, notes))
+    return _SeriesRow(judged, sparkline, drawings, newest, story)
 
 
 def _findings_text(
