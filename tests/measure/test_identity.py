@@ -36,6 +36,7 @@ PLAIN_CASE = {**CASE, "extras": {}}
 SLURM = schedulers.SCHEDULERS[0]
 JOB = Allocation(("a1", "a2"), "head", scheduler="Slurm")
 MOVED = 100_000_000
+HOST = "thunderbolt.example.org"
 
 
 def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -170,8 +171,7 @@ def test_a_launch_outside_of_its_job() -> None:
 
 
 def test_shared_memory_where_the_network_was_requested() -> None:
-    fault = judge(with_nodes(sent_bytes={"eth1": 1_000}), PLAIN_CASE)
-    assert fault == (
+    assert judge(with_nodes(sent_bytes={"eth1": 1_000}), PLAIN_CASE) == (
         "mismatch: interface eth1 sent 1000 bytes of the 100000000 that were measured, the most of "
         "all: shared memory, where the network was asked for"
     )
@@ -199,8 +199,7 @@ def test_where_data_may_have_gone_another_way_nothing_is_claimed(record: Any, mo
 
 
 def test_tcp_where_infiniband_was_requested() -> None:
-    fault = judge(with_nodes(adapters=["mlx5_0"], tcp_bytes=MOVED))
-    assert fault == (
+    assert judge(with_nodes(adapters=["mlx5_0"], tcp_bytes=MOVED)) == (
         "mismatch: the first rank on node a1 sent 100000000 bytes over TCP, where rc on mlx5_0:1 "
         "was asked for"
     )
@@ -222,8 +221,7 @@ def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
 
 def test_what_others_wrote_is_one_printable_line() -> None:
     fault = judge(run({}, {"library": "MPI\x1b[31m\n" + "x" * 5000}))
-    assert fault.isprintable()
-    assert len(fault) < 400
+    assert fault.isprintable() and len(fault) < 400
 
 
 @pytest.mark.parametrize(
@@ -235,8 +233,7 @@ def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str
     (tmp_path / identity.ALLOCATION_FILE).write_text(text)
     allocation = identity.read_allocation(SLURM, tmp_path)
     assert allocation == Allocation(nodes, "head", "7", scheduler="Slurm")
-    for job in ("7", None):
-        assert identity.job_mismatch(allocation, job) == ""
+    assert {identity.job_mismatch(allocation, job) for job in ("7", None)} == {""}
     no_job = Allocation(nodes, "head", scheduler="Slurm")
     for place, place_text in ((allocation, "in job 7"), (no_job, "outside of any job of Slurm")):
         fault = f"mismatch: ran {place_text}, but job 8 was submitted"
@@ -286,9 +283,6 @@ def test_clock_sources_of_two_nodes_that_differ() -> None:
     assert judge(record, PLAIN_CASE) == ""
     record["nodes"][0]["clock_source"] = "tsc"
     assert judge(record, PLAIN_CASE) == "mismatch: node a2 has clock source hpet, node a1 tsc"
-
-
-HOST = "thunderbolt.example.org"
 
 
 def record(tree: SyntheticTree, number: int, **changes: Any) -> None:
