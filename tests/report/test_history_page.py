@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 from support import years
 
+from roundtrip.history.annotations import accepted_levels
 from roundtrip.report.drawing import plot_drawings
-from roundtrip.report.nights import judge_series
+from roundtrip.report.nights import judge_all_series, judge_series
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.answers import night_pairs, series_with_figures
 from roundtrip.report.pages.history import HistoryPage
@@ -346,6 +347,12 @@ def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
     mask = pl.all_horizontal(pl.col(name) == value for name, value in first.items())
     mine = generated.nights.filter(mask)
     system = mine.with_columns(pl.col("case_id").str.replace("@[^:]*:", "@rose:"))
+    label = f"{next(split_series(mine)).title}; {next(split_series(mine)).subtitle}*"
+    accepted = accepted_levels(pl.DataFrame({"until": ["9999"], "series": [label], "text": ["x"]}))
+    judged = judge_all_series(
+        pl.concat([mine, system]), generated.provenance, generated.settings, accepted
+    )
+    assert all(each.acceptance for each in judged.judged_series)
     unit = mine.with_columns(unit=pl.lit("us"))
     names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, system]))]
     assert len({*names}) == 2 and "@rose:" in "".join(names)

@@ -223,7 +223,9 @@ def judge_all_series(
     for series in split_series(nights):
         history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        names = _full_title(series, mark), str(series.identity["case_id"])
+        # An acceptance holds on when another series takes the same short name.
+        titles = {_full_title(replace(series, is_namesake=is_it), mark) for is_it in (True, False)}
+        names = *titles, str(series.identity["case_id"])
         acceptance = max(
             (annotation for annotation in acceptances if annotation.accepts(*names)),
             key=lambda annotation: annotation.last,
