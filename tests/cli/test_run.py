@@ -170,3 +170,18 @@ def test_the_first_dozen_of_series_is_named(
     assert keys == {str(number) for number in range(series)}
     assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
     assert lines[13:] == tail
+
+
+def test_a_run_that_a_full_disk_stops_says_how_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run.environment, "record_environment", fail)
+    plan: Any = SimpleNamespace(campaign=SimpleNamespace(title="t"), site=None, matrix=None)
+    run_tree: Any = SimpleNamespace(path=tmp_path)
+    with pytest.raises(OSError, match="No space left"):
+        run._measure(plan, run_tree, [], False, "roundtrip run t --resume")
+    line = "stopped; what was measured is kept. Go on with: roundtrip run t --resume"
+    assert line in capsys.readouterr().err

@@ -191,6 +191,9 @@ def _measure(
         except KeyboardInterrupt:
             print_status(f"interrupted; nothing is lost. Go on with: {resume_command}")
             raise typer.Exit(130) from None
+        except OSError:  # such as a full disk, which the caller names
+            print_status(f"stopped; what was measured is kept. Go on with: {resume_command}")
+            raise
     return in_time, False
 
 
