@@ -71,8 +71,9 @@ def history(
     """Say what changed over the nights of a site: which series, by how much, since when, and what
     differed then in kernel, MPI and the rest.
 
-    The newest nights first.  Exit status: 0 nothing got worse; 1 something did that nobody
-    accepted (worse last night, regressed, flapping); 2 bad input.
+    Series are sorted by verdict, those worse last night first, then by evidence.  Exit status:
+    0 nothing got worse; 1 something did that nobody accepted (worse last night, regressed,
+    flapping); 2 bad input.
     """
     if bool(accept) != bool(reason):
         raise UserError("--accept SERIES and --reason TEXT belong together")

@@ -223,7 +223,9 @@ class Sources:
         if path.exists():
             raise UserError("neither a report, a bundle nor a run tree", path)
         raise UserError(
-            "there is no such report, bundle or run tree; a night is SITE/CAMPAIGN/DATE", path
+            "there is no such report, bundle or run tree; a night is SITE/CAMPAIGN/DATE, "
+            "and imported nights have no report",
+            path,
         )
 
 
