@@ -59,20 +59,19 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
     missing_case = {"case": "NetPIPE/mode=stream@local:smp+x", "launches": 2}
     skipped_case = {"case": "Ring/@local:smp+pvm", "reason": "toolchain 'pvm' is not installed"}
     tree = make_tree(launches=2, expected=[missing_case], skipped=[skipped_case])
-    tree.fail_launch(2, ENVIRON, fail_reason="sanity error: no end marker")
+    failure = "sanity error: no end marker"
+    tree.fail_launch(2, ENVIRON, fail_reason=failure)
     shutil.rmtree(tree.launch_folder(2, "mpich40-boost181"))
-    tree.write_report(
-        2, [tree.report_entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")]
-    )
+    tree.write_report(2, [tree.report_entry(2, ENVIRON, "fail", fail_reason=failure)])
     lost_cases = cases(bundle.build_bundle(tree.path)).filter(pl.col("status") != "passed")
     rows = lost_cases.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
     lost_case, mpich_case = tree.case_id(ENVIRON), tree.case_id("mpich40-boost181")
     lost = "launch 2 of 2: 1 of 2 launches completed"
     assert rows == [
-        ("failed", lost_case, "sanity error: no end marker", "netpipe"),
+        ("failed", lost_case, failure, "netpipe"),
         ("missing", missing_case["case"], "launch 1 of 2: was never launched", "netpipe"),
         ("missing", missing_case["case"], "launch 2 of 2: was never launched", "netpipe"),
-        ("missing", lost_case, f"{lost}, 1 failed", "netpipe"),
+        ("missing", lost_case, f"{lost}, 1 failed; the last failure: {failure}", "netpipe"),
         ("missing", mpich_case, f"{lost}, 0 failed", "netpipe"),
         ("skipped", skipped_case["case"], skipped_case["reason"], ""),
     ]
