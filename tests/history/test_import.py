@@ -154,11 +154,24 @@ def test_a_night_around_noon_utc_is_not_divided(tmp_path: Path, reports: Path) -
     assert nights["launches"].to_list() == [4, 4]
 
 
+def test_a_job_at_noon_or_by_hand_moves_no_other_night(tmp_path: Path, reports: Path) -> None:
+    times = [f"2026-11-{day:02}T{hour}:00:00" for day in (3, 4, 5) for hour in (10, 12)]
+    run(log(tmp_path / "noon", *(row(n + 1, time) for n, time in enumerate(times))))
+    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
+    assert nights["night"].str.slice(11).to_list() == ["10:00:00Z"] * 3
+    times = [f"2026-12-{day:02}T{hour}:00:00" for day in (3, 4, 5) for hour in ("04", "11", "17")]
+    hands = []
+    for by_hand in ([], ["2026-12-05T16:00:00"]):
+        values = pl.DataFrame({"time": [*times, *by_hand]})["time"].str.to_datetime()
+        hands.append(imported_nights._end_of_night(values))
+    assert hands == [12 * 3600, 12 * 3600]
+
+
 def test_lines_with_the_same_fault_are_one_message(tmp_path: Path) -> None:
     rows = [row("nan", f"2026-11-{day:02}T01:00:00") for day in range(1, 31)]
     status, message, rejects = run(log(tmp_path / "logs", *rows, row(1)))
     assert status == 1 and message.endswith("30 set aside")
-    assert rejects == [f"{tmp_path}/logs/Check.log:2: lat is not finite (and 29 more lines)"]
+    assert rejects == [f"{tmp_path}/logs/Check.log:2: lat is not finite (and 29 more)"]
 
 
 def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:

@@ -337,7 +337,7 @@ def test_a_series_without_a_value_last_night_names_its_last_one(generated: Histo
     histories = dict.fromkeys(generated.series_histories, history)
     judged = replace(generated, series_histories=histories).verdicts.judged_series
     reasons = {each.judgement.reason for each in judged}
-    assert reasons == {f"last value {years.night_start(79)[:10]}"}
+    assert reasons == {f"last value that counts: {years.night_start(79)[:10]}"}
 
 
 def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
@@ -353,6 +353,9 @@ def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
         pl.concat([mine, system]), generated.provenance, generated.settings, accepted
     )
     assert all(each.acceptance for each in judged.judged_series)
+    samples = pl.concat([mine, system]).with_columns(case=pl.lit("FFT2/other"))
+    rows = pl.concat([mine, system, samples])
+    assert len({f"{each.title}; {each.subtitle}" for each in split_series(rows)}) == 4
     unit = mine.with_columns(unit=pl.lit("us"))
     names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, system]))]
     assert len({*names}) == 2 and "@rose:" in "".join(names)

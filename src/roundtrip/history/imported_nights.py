@@ -310,8 +310,8 @@ def _end_of_night(times: pl.Series) -> int:
     later = [*seconds[1:], *(second + _DAY_S for second in seconds[:1])]
     quiet_parts = [(end - begin, begin) for begin, end in zip(seconds, later, strict=True)]
     longest, begin = max(quiet_parts, default=(0, 0))
-    at_noon = min(quiet_parts, key=lambda part: (_NOON_S - part[1]) % _DAY_S, default=(0, 0))
-    if longest < max(_MIN_QUIET_S, 2 * at_noon[0]):
+    at_noon = min(quiet_parts, key=lambda part: (_NOON_S - 1 - part[1]) % _DAY_S, default=(0, 0))
+    if longest < max(_MIN_QUIET_S, 4 * at_noon[0]):
         return _NOON_S
     return (begin + longest // 2) % _DAY_S
 

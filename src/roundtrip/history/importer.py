@@ -224,7 +224,7 @@ def import_files(
         lines_by_fault[source.file, fault.reason].append(fault.line)
     messages = [
         printable(f"{UserError(reason, file, lines[0])}")
-        + (f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else "")
+        + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
         for (file, reason), lines in lines_by_fault.items()
     ]
     empty_rows = sum(source.parsed.empty_rows for source in sources)

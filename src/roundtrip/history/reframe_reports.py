@@ -85,12 +85,13 @@ def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_ValueR
         tests = run.get("testcases") if isinstance(run, dict) else None
         for index, test in enumerate(tests if isinstance(tests, list) else [None]):
             label = f"{prefix}run {number}, test case {index}: "
+            reject_count = len(result.rejects)
             try:
                 rows = list(_test_rows(test, *session, result, label))
             except UserError as error:
                 result.reject(0, label + error.message)
             else:
-                result.empty_rows += not rows
+                result.empty_rows += not rows and len(result.rejects) == reject_count
                 yield from rows
 
 

@@ -240,7 +240,8 @@ def judge_all_series(
         )
         if verdict.verdict is Verdict.NO_VALUE:
             last_value = calendar.nights[-1 - history.nights_without_value]
-            verdict = replace(verdict, reason=f"last value {calendar.date_text(last_value)}")
+            reason = f"last value that counts: {calendar.date_text(last_value)}"
+            verdict = replace(verdict, reason=reason)
         step_causes = {
             step: _nearest_changes(series, calendar.nights[step.night], calendar, night_changes)
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))

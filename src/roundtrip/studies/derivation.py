@@ -240,11 +240,12 @@ def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
 
 
 def at_compared_sizes(frame: pl.DataFrame, sizes: Sequence[int], by: list[str]) -> pl.DataFrame:
-    """The rows at `sizes` (bytes); for (0,), with which a study names none, those at the largest
-    size of each `by`.
+    """The rows at `sizes` (bytes); for (0,), with which a study names none, and for a metric
+    without sizes, those at the largest size of each `by`.
     """
     size = pl.col("size_bytes")
-    is_compared = size.is_in(sizes) if any(sizes) else size == size.max().over(by)
+    has_sizes = any(sizes) and frame["size_bytes"].max()
+    is_compared = size.is_in(sizes) if has_sizes else size == size.max().over(by)
     return frame.filter(is_compared)
 
 
@@ -346,4 +347,6 @@ def audit_facts(study: Study) -> AuditFacts:
         if study.contrasts_of(metric):
             name = f"{quantity} of two arms"
             ratios.append(AuditedRatio(name, launch_summary, PairingScope.LAUNCH, LAUNCH_STATISTIC))
-    return replace(facts, summaries=tuple(dict.fromkeys(summaries)), ratios=tuple(ratios))
+    # Without a ratio of the further metrics, unknown stays unknown.
+    all_ratios = None if own and own.ratios is None and not ratios else tuple(ratios)
+    return replace(facts, summaries=tuple(dict.fromkeys(summaries)), ratios=all_ratios)

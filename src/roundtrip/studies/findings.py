@@ -200,7 +200,7 @@ def cost_sentence(
     """A sentence, without its full stop, on the cost of `subject` over `base`.
 
     `points` has every size and panel to be compared, measured or not, or is empty.  `names_sizes`:
-    also where a verdict holds at all of several sizes.
+    also where a verdict holds at all of them.
     """
     names = labels.short_titles({point.panel_title for point in points})
     points = [replace(point, panel_title=names[point.panel_title]) for point in points]
@@ -323,7 +323,7 @@ def _where_suffix(
     points: Sequence[PointVerdict], all_points: Sequence[PointVerdict], names_sizes: bool
 ) -> str:
     """`` at 1 B on MPICH 4.0``: where a verdict holds; panels are omitted if at all, and so are
-    sizes unless `names_sizes`.
+    sizes unless there are some and `names_sizes`.
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
     """
@@ -332,7 +332,7 @@ def _where_suffix(
     panels = list(by_panel)
     if len(set(map(tuple, by_panel.values()))) == 1:
         is_all = all(sizes == all_by_panel[name] for name, sizes in by_panel.items())
-        is_omitted = is_all and not (names_sizes and len(all_sizes) > 1)
+        is_omitted = is_all and not (names_sizes and any(all_sizes))
         at = "" if is_omitted else f" at {describe_sizes(by_panel[panels[0]], all_sizes)}"
         if len(panels) == len(all_by_panel):
             return at

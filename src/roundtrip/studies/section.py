@@ -117,7 +117,8 @@ class _MetricSection:
     def __init__(self, study: Study, data: BundleData, metric: str) -> None:
         self._study, self.metric = study, metric
         self._panels = CasePanels(data, study.name, metric)
-        self._sizes = data.analysis.compared_sizes(study)
+        has_sizes = self._panels.launch_values["size_bytes"].max()
+        self._sizes = data.analysis.compared_sizes(study) if has_sizes else (0,)
         arms = study.arms.items()
         self._arms = {name: arm for name, arm in arms if arm.metric in ("", metric)}
         self._contrasts = study.contrasts_of(metric)
@@ -157,7 +158,7 @@ class _MetricSection:
             panels_by_setting = {f"{count} settings": [*self._panels.panels]}
         answers = []
         for contrast, (setting, panels) in product(self._contrasts, panels_by_setting.items()):
-            name = f"{setting[0].upper()}{setting[1:]}: " if count > 1 else ""
+            name = f"{setting[0].upper()}{setting[1:]}: " if count > 1 and setting else ""
             answers.append(Answer((f"{name}{self._cost_sentence(contrast, panels, verdicts)}.",)))
         return answers
 

@@ -156,12 +156,14 @@ class HistorySeries:
     def subtitle(self) -> str:
         """Metric, check with parameters (unless it begins the title), partition and toolchain.
 
-        Of namesakes, metric, unit and the whole case.
+        Of namesakes, metric, unit and the whole case, with that of the samples.
         """
         case = str(self.identity["case_id"])
         match = CASE_PATTERN.fullmatch(case)
         if self.is_namesake:
-            return f"{self.metric_text} ({self.identity['unit']}); {case}"
+            samples = str(self.identity["case"])
+            rest = "" if samples in ("", *re.split(r"[/,=@]", case)) else f", {samples}"
+            return f"{self.metric_text} ({self.identity['unit']}); {case}{rest}"
         if not match:
             return f"{self.metric_text}; {case}"
         partition = match["place"].split(":")[-1]
