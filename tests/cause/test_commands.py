@@ -1,6 +1,7 @@
 """Versions that commands build and launch: of git, of Spack, of a variable."""
 
 import contextlib
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -48,6 +49,16 @@ def test_commits_are_built_once_and_launched_in_their_folders(
     second = launcher(tmp_path, versions, build, **options)
     assert [second.build(at) for at in range(4)] == ["", "", "status 1", ""] and second.builds == 0
     assert run_git(history, "status", "--porcelain") == ""
+
+
+def test_no_variable_that_a_library_alone_is_for_reaches_what_is_measured(tmp_path: Path) -> None:
+    os.putenv("ROUNDTRIP_OF_A_LIBRARY", "1")
+    try:
+        command = "echo ${ROUNDTRIP_OF_A_LIBRARY-2}"
+        alone = launcher(tmp_path, [Version("x")], launch_command=command, metric="(.+)")
+        assert alone.build(0) == "" and alone.launch(0) == 2
+    finally:
+        os.unsetenv("ROUNDTRIP_OF_A_LIBRARY")
 
 
 def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_path: Path) -> None:

@@ -168,6 +168,18 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     assert new_analysis.history.evidence == pytest.approx(result.evidence)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[disturbance]\nsteal_fraction = 0.05", "[history] # ours\nnights_least = 14\n"),
+        *("[history.minimum_effects]\nosu = 0.05\n", "[history]\nevidence=4.4\n"),
+    ],
+)
+def test_an_evidence_is_written_into_a_file_that_may_lack_it(text: str) -> None:
+    new_text = detection.replace_evidence(5.5, text)
+    assert analysis.parse(new_text, Path("analysis.toml")).history.evidence == 5.5
+
+
 def test_too_few_nights_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     noises = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
     with pytest.raises(UserError, match="no series has 40 nights"):

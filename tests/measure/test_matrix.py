@@ -248,12 +248,21 @@ def test_a_test_that_reframe_cannot_make_is_an_error(
         Site("local", CHECKOUT).list_tests([str(check_file)])
 
 
-def test_a_test_that_skips_itself_after_init_says_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("self.skip_if(True, 'b is for others')", "b is for others"),
+        ("self.skip_if(True)", "the check skips itself, and says no reason"),
+    ],
+)
+def test_a_test_that_skips_itself_after_init_says_why(
+    tmp_path: Path, line: str, reason: str
+) -> None:
     check_file = tmp_path / "odd.py"
-    check_file.write_text(f"{CHECK}            self.skip_if(True, 'b is for others')\n")
+    check_file.write_text(f"{CHECK}            {line}\n")
     tests = Site("local", CHECKOUT).list_tests([str(check_file)]).tests
     reasons = {test.parameters["kind"]: test.skip_reason for test in tests}
-    assert reasons == {"a": "", "b": "b is for others"}
+    assert reasons == {"a": "", "b": reason}
 
 
 @pytest.mark.parametrize("name", ["nope", "../local", "", "a/b"])

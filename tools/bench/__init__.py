@@ -5,6 +5,7 @@ A figure is a function that yields lines, which are printed as they come.
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +22,8 @@ def run(
     process = subprocess.run(
         list(command),
         cwd=paths.checkout(),
-        env=environment,
+        # `roundtrip.stats` sets a variable for this process alone, which is not in here.
+        env=os.environ if environment is None else environment,
         capture_output=True,
         text=True,
         timeout=limit_s,

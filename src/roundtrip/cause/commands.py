@@ -134,6 +134,7 @@ class CommandLauncher:
         with subprocess.Popen(
             ["env", f"ROUNDTRIP_VERSION={version.name}", *variables, "bash", "-c", command],
             cwd=folder / "work",
+            env=os.environ,  # without what `roundtrip.stats` sets for this process alone
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

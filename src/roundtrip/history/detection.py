@@ -190,7 +190,11 @@ def calibrate(
 
 def replace_evidence(evidence: float, text: str) -> str:
     """The `text` of an analysis.toml with this evidence."""
-    return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
+    line = f"evidence = {evidence:.1f}"
+    new_text, count = re.subn(r"(?m)^evidence *= *[0-9.]+", line, text)
+    if not count:
+        new_text, count = re.subn(r"(?m)^(\[history\].*)$", rf"\1\n{line}", text)
+    return new_text if count else f"{text}\n[history]\n{line}\n"
 
 
 def _simulate_nights(

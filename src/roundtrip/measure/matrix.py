@@ -164,7 +164,7 @@ def _require_variable_values(plans: Sequence[CheckPlan], campaign: Campaign, sit
             _list_batch([replace(plan, variables={variable: value})], site)
         except UserError as error:
             match = re.search(r"right is .*", error.message)  # of a check's type
-            reason = match[0] if match else str(error)
+            reason = match[0] if match else str(error).replace("a check does not load: ", "")
             fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
             raise campaign.fault(fault, plan) from None
 

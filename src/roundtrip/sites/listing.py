@@ -90,7 +90,8 @@ class _SkipHandler(logging.Handler):
         if isinstance(error, SkipTestError):
             frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
             test = next(f.f_locals["self"] for f in reversed(frames) if "self" in f.f_locals)
-            reason = error.args[0] or "the check skips itself, and says no reason"
+            reasons = filter(None, error.args)
+            reason = next(reasons, "the check skips itself, and says no reason")
             self.tests.append(_describe_test(test, reason))
 
 

@@ -13,7 +13,7 @@ from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler
 from roundtrip.report.data import BundleData
-from roundtrip.sites import schedulers
+from roundtrip.sites import data, schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 
 CHECKOUT = Path(__file__).parents[3]
@@ -147,11 +147,16 @@ def other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Other:
 def test_of_two_installed_schedulers_a_site_declares_its_own(
     other: Other, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bad = tmp_path / "site.toml", tmp_path
+    bad[0].write_text("foo = 1\n")
     with pytest.raises(UserError, match="^PATH has commands of Slurm and Other: leave in it those"):
         schedulers.scheduler_of_site_here("elsewhere")
     (tmp_path / "sinfo").unlink()
     assert schedulers.scheduler_of_site_here("elsewhere") is other
     assert schedulers.scheduler_of_site_here("infiniband").key == "slurm"
+    with monkeypatch.context() as patch:
+        patch.setattr(schedulers.Site, "site_data", property(lambda _: data.read_site_data(*bad)))
+        assert schedulers.scheduler_of_site_here("infiniband") is other
     assert schedulers.scheduler_of_site_here("local") is schedulers.NO_SCHEDULER
 
 

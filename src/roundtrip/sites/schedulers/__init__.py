@@ -61,14 +61,16 @@ def options_of_launcher(launcher: str) -> LauncherOptions | None:
 
 
 def scheduler_of_site_here(name: str) -> Scheduler:
-    """Return the scheduler that site `name` declares; the installed one if no such site is here."""
+    """Return the scheduler that site `name` declares; the installed one if no such site can be
+    read here."""
     try:
         site = Site(name, paths.checkout())
+        if not site.site_data:
+            return scheduler_of_site(site.partitions)
+        names = [item.scheduler for item in site.site_data.partition.values()]
     except UserError:
         return installed_scheduler()
-    if not site.site_data:
-        return scheduler_of_site(site.partitions)
-    return scheduler_of_reframe_names(item.scheduler for item in site.site_data.partition.values())
+    return scheduler_of_reframe_names(names)
 
 
 def installed_scheduler() -> Scheduler:
