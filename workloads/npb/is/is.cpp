@@ -23,10 +23,10 @@ class Is final : public Benchmark {
             .operation_type = "keys ranked"};
   }
 
-  /// The keys, on several ranks their copies to send and as received, and the sorted keys; the
-  /// ranks of the key values, and their copy for sorting.
+  /// The keys, on several ranks their copies to send or keep and those received, and the sorted
+  /// keys; the ranks of the key values, and their copy for sorting.
   [[nodiscard]] double bytes(int ranks) const override {
-    const double copies = ranks == 1 ? 2 : 4;
+    const double copies = ranks == 1 ? 2 : 4 - 1.0 / ranks;
     const auto keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
     const auto values = static_cast<double>(1 << parameters_.log2_max_key);
     return sizeof(int) * (copies * keys + 2 * values) / ranks;

@@ -49,13 +49,13 @@ Sorter::Sorter(Comm& comm, int log2_max_key, int log2_buckets)
 void Sorter::rank_keys(std::span<const int> keys, std::span<int> summed) {
   if (comm_.size() == 1) {
     end_key_ = 1 << log2_max_key_;
-    owned_ = keys;
+    kept_ = keys;
   } else {
     sum_bucket_sizes(keys, summed);
     divide_range(keys.size() * at(comm_.size()));
-    owned_ = redistribute(keys);
+    redistribute(keys);
   }
-  count(owned_);
+  count();
 }
 
 void Sorter::sum_bucket_sizes(std::span<const int> keys, std::span<int> summed) {
@@ -96,23 +96,29 @@ int Sorter::keys_for(int rank, std::size_t stream) const {
   return std::accumulate(sizes + first_bucket_[at(rank)], sizes + first_bucket_[at(rank + 1)], 0);
 }
 
-/// Sends each key to the owner of its range.
-std::span<const int> Sorter::redistribute(std::span<const int> keys) {
+/// Sends each key to the owner of its range, but the keys that this rank owns already.
+void Sorter::redistribute(std::span<const int> keys) {
   const std::size_t ranks = at(comm_.size());
-  std::vector<std::size_t> owner(buckets_);
+  std::vector<std::uint16_t> owner(buckets_);  // small, for the first cache
   std::vector<int> out_counts(ranks);
   std::vector<int*> next(streams * ranks);
   outgoing_.resize(keys.size());
   int* place = outgoing_.data();
-  for (int r = 0; r < comm_.size(); ++r) {
+  const auto reserve = [&](int r) {
     std::fill(owner.begin() + first_bucket_[at(r)], owner.begin() + first_bucket_[at(r + 1)],
-              at(r));
+              static_cast<std::uint16_t>(r));
     for (std::size_t s = 0; s < streams; ++s) {
       next[s * ranks + at(r)] = place;
       place += keys_for(r, s);
       out_counts[at(r)] += keys_for(r, s);
     }
+  };
+  for (int r = 0; r < comm_.size(); ++r) {
+    if (r != comm_.rank()) reserve(r);
   }
+  kept_ = std::span(outgoing_).subspan(at(static_cast<int>(place - outgoing_.data())));
+  reserve(comm_.rank());
+  out_counts[at(comm_.rank())] = 0;
   for_each_key(keys, [owner = owner.data(), ranks, places = next.data(), shift = shift_](
                          std::size_t stream, int key) {
     *places[stream * ranks + owner[at(key >> shift)]]++ = key;
@@ -123,25 +129,25 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
   comm_.all_to_all(std::span<const int>(out_counts), std::span(in_counts));
   incoming_.resize(at(std::accumulate(in_counts.begin(), in_counts.end(), 0)));
   comm_.all_to_all(outgoing_, out_counts, incoming_, in_counts);
-  return incoming_;
 }
 
-void Sorter::count(std::span<const int> keys) {
+void Sorter::count() {
   up_to_.assign(at(end_key_ - first_key_), 0);
   int* const counts = up_to_.data() - first_key_;
+  for (const int key : kept_) ++counts[key];
   // Received keys may be corrupted. They are checked in pieces that fit in cache.
-  const bool arrived = comm_.size() > 1;
-  const auto all = static_cast<double>(keys.size());
   constexpr std::size_t piece = 4096;
-  for (; !keys.empty(); keys = keys.subspan(std::min(piece, keys.size()))) {
+  for (std::span<const int> keys = incoming_; !keys.empty();
+       keys = keys.subspan(std::min(piece, keys.size()))) {
     const auto some = keys.first(std::min(piece, keys.size()));
-    if (arrived && !owns_all(some)) {
-      for (const int key : some) ++(owns(key) ? counts[key] : strays_);
-    } else {
+    if (owns_all(some)) {
       for (const int key : some) ++counts[key];
+    } else {
+      for (const int key : some) ++(owns(key) ? counts[key] : strays_);
     }
   }
-  Comm::work((arrived ? share_of_counting : 1) * all);
+  const auto all = static_cast<double>(kept_.size() + incoming_.size());
+  Comm::work((comm_.size() > 1 ? share_of_counting : 1) * all);
   checksum_ = 0;
   int up_to = 0;
   for (int key = first_key_; key < end_key_; ++key) {
@@ -166,8 +172,10 @@ std::int64_t Sorter::rank_of(int key) const {
 int Sorter::disorder() const {
   Array<int> places(up_to_);
   Array<int> sorted(up_to_.empty() ? 0 : at(up_to_.back()));
-  for (const int key : owned_) {
-    if (owns(key)) sorted[at(--places[at(key - first_key_)])] = key;
+  for (const std::span<const int> keys : {kept_, std::span<const int>(incoming_)}) {
+    for (const int key : keys) {
+      if (owns(key)) sorted[at(--places[at(key - first_key_)])] = key;
+    }
   }
 
   int wrong = strays_;

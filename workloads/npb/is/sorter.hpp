@@ -39,8 +39,8 @@ class Sorter {
   void sum_bucket_sizes(std::span<const int> keys, std::span<int> summed);
   void divide_range(std::size_t total);
   [[nodiscard]] int keys_for(int rank, std::size_t stream) const;
-  std::span<const int> redistribute(std::span<const int> keys);
-  void count(std::span<const int> keys);
+  void redistribute(std::span<const int> keys);
+  void count();
   [[nodiscard]] bool owns_all(std::span<const int> keys) const;
 
   Comm& comm_;
@@ -55,10 +55,10 @@ class Sorter {
   std::int64_t keys_below_ = 0;
   std::uint64_t checksum_ = 0;
   Array<int> outgoing_;
-  Array<int> incoming_;
-  std::span<const int> owned_;  ///< keys of this rank's range, and strays
-  Array<int> up_to_;            ///< for each key of this rank's range: number of owned keys <= it
-  int strays_ = 0;              ///< keys received outside of this rank's range, all rankings
+  std::span<const int> kept_;  ///< keys of this rank's range that it need not send
+  Array<int> incoming_;        ///< keys received: of this rank's range, and strays
+  Array<int> up_to_;           ///< for each key of this rank's range: number of owned keys <= it
+  int strays_ = 0;             ///< keys received outside of this rank's range, all rankings
 };
 
 }  // namespace roundtrip::npb::is
