@@ -133,14 +133,14 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
         with root, TerminalProgress("test", Console(stderr=True)) as progress:
             session.build_programs(site, case_matrix.expected, root, progress)
-        names = {
+        identity = {
             "case": case,
             "variant": "mpi",
             "size_bytes": size,
             "phase": "measure",
             "metric": METRICS[mode],
         }
-        series = SimpleNamespace(names=names, lower_is_better=True)
+        series = SimpleNamespace(identity=identity, lower_is_better=True)
         step = SimpleNamespace(switches=switches, line=SimpleNamespace(series=series))
         step_case = StepCase(step, items[TOOLCHAIN], items)  # type: ignore[arg-type]
         return Checks(site, step_case, root, minutes, print)
