@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from roundtrip.cli import app
 from roundtrip.errors import UserError
-from roundtrip.history import imported_nights, ledger, night_rows, published
+from roundtrip.history import imported_nights, importer, ledger, night_rows, published
+from roundtrip.history.importer import ImportOptions
 from roundtrip.measure import analysis
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
@@ -106,15 +107,37 @@ def test_the_same_file_twice_is_one_import(reports: Path) -> None:
     assert len(list(reports.iterdir())) == 1
 
 
-def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) -> None:
+def test_of_a_log_that_has_grown_only_what_is_new_is_stored(tmp_path: Path, reports: Path) -> None:
     rows = [row(1.5), row(1.7, "2026-11-03T02:00:00"), row(1.6, "2026-11-04T01:00:00")]
-    for count in (1, 3):
-        assert run(log(tmp_path / "logs", *rows[:count]))[0] == 0
+    place = reports.parents[2], "imported", "local"
+    importer.import_files(*place, [log(tmp_path / "logs", *rows[:1])], ImportOptions())
+    (first_folder,) = reports.iterdir()
+    first_bytes = {file.name: file.read_bytes() for file in first_folder.iterdir()}
+    _, message, _ = run(file := log(tmp_path / "logs", *rows))
+    assert message.startswith("2 new values, 1 imported before; 1 series from 1 file, 0 rows")
+    heights = [pl.read_parquet(each / "values.parquet").height for each in reports.iterdir()]
+    assert sorted(heights) == [1, 2]
+    assert first_bytes == {file.name: file.read_bytes() for file in first_folder.iterdir()}
     nights = imported_nights.read_imports(reports.parent, 0.95)[0]
     assert nights.select("night", "median", "launches").rows() == [
         ("2026-11-03T01:00:00Z", 1.6, 2),
         ("2026-11-04T01:00:00Z", 1.6, 1),
     ]
+    shutil.rmtree(first_folder)  # undone, and imported again
+    again = importer.import_files(*place, [file], ImportOptions())
+    assert (again.new_values, again.values) == (1, 3)
+    assert imported_nights.read_imports(reports.parent, 0.95)[0].equals(nights)
+
+
+def test_a_report_of_logged_values_adds_its_session_and_no_value(reports: Path) -> None:
+    folder = DATA / "4.10.4-default"
+    logs, report = sorted(folder.glob("*.log*")), folder / "run-report-0.json"
+    assert run(*logs, *WIDGETS)[0] == 0
+    provenance = imported_nights.read_imports(reports.parent, 0.95)[1]
+    status, message, _ = run(report, *WIDGETS)
+    assert status == 0 and message.startswith("0 new values, ")
+    assert imported_nights.read_imports(reports.parent, 0.95)[1].height > provenance.height
+    assert len(list(reports.iterdir())) == 2
 
 
 def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
@@ -225,7 +248,9 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
     status, message, rejects = run(file)
     assert status == 1
-    assert message == "1 values of 1 series from 1 files, 0 rows without a value, 2 set aside"
+    assert message == (
+        "1 new value, 0 imported before; 1 series from 1 file, 0 rows without a value, 2 set aside"
+    )
     assert rejects == [
         f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
         "--lower-is-better 'hits' or --higher-is-better 'hits'",
@@ -301,7 +326,7 @@ def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
 def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
     (tmp_path / "circle.log").symlink_to("circle.log")
     status, message, rejects = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
-    assert status == 1 and message.startswith("1 values of 1 series")
+    assert status == 1 and message.startswith("1 new value, 0 imported before; 1 series")
     assert rejects == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
 
 
@@ -317,7 +342,7 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(os, "scandir", scandir)
     status, message, rejects = run(tmp_path / "logs")
-    assert status == 1 and message.startswith("1 values of 1 series")
+    assert status == 1 and message.startswith("1 new value, 0 imported before; 1 series")
     assert rejects == [f"{closed_folder}: a folder that cannot be read: Permission denied"]
 
 

@@ -18,6 +18,7 @@ from roundtrip.cli.common import print_warning
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import manifest, reader, signature, store
 from roundtrip.model import NAME_RULE, is_name
+from roundtrip.report import units
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
@@ -243,8 +244,8 @@ def import_files(
 ) -> None:
     """Bring ReFrame's performance logs, JSON reports and results databases into the history.
 
-    What is damaged is set aside with file and line, and the rest is taken.  What was imported
-    before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
+    What is damaged is set aside with file and line, and the rest is taken.  Only what is new is
+    stored.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
     from roundtrip.history.importer import ImportOptions  # takes a second to load
     from roundtrip.history.importer import import_files as bring_in
@@ -265,19 +266,22 @@ def import_files(
         raise UserError(f"--timezone {timezone!r}: {legal}") from None
     options = ImportOptions(zone, lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
-    if result.folder is None and len(result.messages) == 1:
+    if not result.values and len(result.messages) == 1:
         raise UserError(result.messages[0])
     for line in result.messages[:_MAX_PRINTED_REJECTS]:
         print(line, file=sys.stderr)
     if rest := result.messages[_MAX_PRINTED_REJECTS:]:
         print(f"and {len(rest)} more", file=sys.stderr)
-    if result.folder is None:
-        raise UserError(f"nothing usable in {result.files} files")
+    if not result.values:
+        raise UserError(f"nothing usable in {units.plural(result.files, 'file')}")
     typer.echo(
-        f"{result.values} values of {result.series} series from {result.files} files, "
-        f"{result.empty_rows} rows without a value, {result.set_aside} set aside"
+        f"{units.plural(result.new_values, 'new value')}, "
+        f"{result.values - result.new_values} imported before; {result.series} series from "
+        f"{units.plural(result.files, 'file')}, {units.plural(result.empty_rows, 'row')} without "
+        f"a value, {result.set_aside} set aside"
     )
-    typer.echo(f"imported: {result.folder}")
+    if result.folder:
+        typer.echo(f"imported: {result.folder}")
     write_pages(paths.reports())
     raise typer.Exit(int(bool(result.messages)))
 

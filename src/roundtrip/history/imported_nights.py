@@ -1,8 +1,9 @@
 """Imported values: their rows, their files, and the nights that are formed from them.
 
 An import has values.parquet, source.json (the files, with their sha256) and set-aside.txt, and is
-never overwritten.  `read_imports` forms nights from all imports together, so that a log that has
-grown, or a report beside a log, counts no value twice.
+never overwritten.  It holds only rows that no earlier import has, so that a log that grows is
+stored once.  `read_imports` forms nights from all imports together, so that a report beside a log
+counts no value twice.
 
 If a report or a database names the session, a night is one session.  Performance logs do not name
 it: then a night begins when its first job ended, and ends at noon UTC, or, where jobs run around
@@ -149,24 +150,29 @@ IMPORT_FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
 
 def write_import(
     site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]
-) -> Path:
-    """Write an import of a campaign on a site; return its folder, which may exist already.
+) -> tuple[Path | None, int]:
+    """Write an import of what no import of a campaign on a site has yet.
 
-    Two processes that write the same import leave one folder.  UserError if writing fails.
+    Return its folder, None without a new row, and the number of values that were not known; a row
+    that says more of a known value is new, too.  UserError if writing fails, or for a damaged or
+    foreign import.
     """
-    identity = json.dumps([source["files"], source["options"]], sort_keys=True)
-    name = files.sha256(identity.encode())[:16]
     with store.hold_folder(site):
-        if (folder := store.file_path(store.imports_folder(site), name)).is_dir():
-            return folder
+        known_rows = _read_all_values(site)
+        columns = [name for name in VALUES if name != "digest"]
+        new_rows = values.join(known_rows, on=columns, how="anti", nulls_equal=True)
+        if new_rows.is_empty():
+            return None, 0
+        known, all_values = map(without_repeats, (known_rows, pl.concat([known_rows, new_rows])))
         with files.draft_folder(site) as draft:
-            bundle_tables.write_frame(values.select(*VALUES), draft / _VALUES)
+            bundle_tables.write_frame(new_rows.select(*VALUES), draft / _VALUES)
             digest = files.sha256((draft / _VALUES).read_bytes())
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
             (draft / store.IMPORT_SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
             lines = "".join(f"{line}\n" for line in messages)
             (draft / _REJECTS).write_text(lines, encoding="utf-8")
-            return store.add_import(draft, site, name)
+            folder = store.add_import(draft, site, files.sha256(text.encode())[:16])
+        return folder, all_values.height - known.height
 
 
 def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -174,17 +180,21 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     UserError for a damaged or foreign import.
     """
-    folders = store.import_folders(site)
-    if not folders:
-        return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
-    for path in folders:
-        require_intact_import(path)
-    tables = [store.file_path(path, _VALUES) for path in folders]
-    reader.require_decodable_tables(tables)
-    frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
+    frames = form_nights(_read_all_values(site), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_valid_rows(frame, row, store.imports_folder(site))
     return frames
+
+
+def _read_all_values(site: Path) -> pl.DataFrame:
+    """The tables of all imports of a site; UserError for a damaged or foreign import."""
+    folders = store.import_folders(site)
+    for path in folders:
+        require_intact_import(path)
+    tables = [store.file_path(path, _VALUES) for path in folders]
+    if tables:
+        reader.require_decodable_tables(tables)
+    return pl.concat([pl.DataFrame(schema=VALUES), *map(read_values, tables)])
 
 
 def require_intact_import(path: Path) -> dict[str, Any]:

@@ -180,15 +180,17 @@ class ImportOptions:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """An import: its folder (None without any usable value), counts of its content, and rejects.
+    """An import: its folder (None if nothing is new), counts of its content, and rejects.
 
-    `empty_rows` counts rows without a value, `set_aside` the rejects; `messages` has for each file
-    and reason ``file:line: reason``, with the first line.
+    `values` counts usable values, `new_values` those that no earlier import has.  `empty_rows`
+    counts rows without a value, `set_aside` the rejects; `messages` has for each file and reason
+    ``file:line: reason``, with the first line.
     """
 
     folder: Path | None
     files: int
     values: int
+    new_values: int
     series: int
     empty_rows: int
     set_aside: int
@@ -229,25 +231,25 @@ def import_files(
     ]
     empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
-        return ImportResult(None, len(sources), 0, 0, empty_rows, len(rejects), messages)
+        return ImportResult(None, len(sources), 0, 0, 0, empty_rows, len(rejects), messages)
     node_lists = {
         *values["hosts"],
         *_DISTRIBUTED_NODE_PATTERN.findall("\n".join(values["name"].unique())),
     }
     hosts = {host for node_list in node_lists for host in _parse_node_list(node_list)}
     names = Redactor(Pseudonyms(hosts, pseudonyms.ensure_site_key(site)))
-    stored_values = imported_nights.without_repeats(pseudonymized_rows(values, names))
+    usable_values = imported_nights.without_repeats(pseudonymized_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [
         names.redact_text(f"{UserError(fault.reason, source.name, fault.line)}")
         for source, fault in rejects
     ]
     facts = {"campaign": campaign, "site": site, **_source_record(sources, options)}
-    folder = imported_nights.write_import(
-        store.site_folder(root, campaign, site), stored_values, facts, lines
+    folder, new_values = imported_nights.write_import(
+        store.site_folder(root, campaign, site), usable_values, facts, lines
     )
-    series = stored_values.select("case_id", "metric", "unit").n_unique()
-    counts = stored_values.height, series, empty_rows, len(rejects)
+    series = usable_values.select("case_id", "metric", "unit").n_unique()
+    counts = usable_values.height, new_values, series, empty_rows, len(rejects)
     return ImportResult(folder, len(sources), *counts, messages)
 
 
