@@ -185,7 +185,7 @@ def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
     page_bytes = page.read_bytes()
     page.write_bytes(page_bytes + b"<script></script>")
-    edit(page.parent / write.STATE_FILE, page=sha256(page.read_bytes()))
+    edit(page.parent / write.HISTORY_SUMMARY_FILE, page=sha256(page.read_bytes()))
     write_pages(tmp_path)
     assert page.read_bytes() == page_bytes
 

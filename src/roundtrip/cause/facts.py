@@ -113,13 +113,13 @@ class Causes:
 
 
 @dataclass
-class _RoundRecord:
-    """The rounds of a search by their purpose, and the facts named so far."""
+class _SearchState:
+    """The rounds of a search so far, by their purpose, and the facts named so far."""
 
     facts: Sequence[str]
     named_facts: tuple[str, ...] = ()
     steps: list[float] = field(default_factory=list)
-    is_reproduced: bool = False
+    is_step_reproduced: bool = False
     coins: list[list[int]] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
     #: For each split: its estimate of the effect of each fact, and the step of its round.
@@ -165,105 +165,105 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     of the coins.
     """
     old, new = NewFacts(), frozenset(facts)
-    record, sign = _RoundRecord(facts), math.copysign(1.0, step)
+    state, sign = _SearchState(facts), math.copysign(1.0, step)
     namings = number = failures = 0
     while True:
-        if questions.is_evaluation_due(len(record.splits)):
-            record.evidence = log_wealth(np.asarray(record.effects).T, np.zeros(1))[:, 0, -1]
-            strong_facts = record.strong_facts(_NAMING_ERROR / len(facts))
-            if new_facts := [fact for fact in strong_facts if fact not in record.named_facts]:
+        if questions.is_evaluation_due(len(state.splits)):
+            state.evidence = log_wealth(np.asarray(state.effects).T, np.zeros(1))[:, 0, -1]
+            strong_facts = state.strong_facts(_NAMING_ERROR / len(facts))
+            if new_facts := [fact for fact in strong_facts if fact not in state.named_facts]:
                 namings += 1
-                record.named_facts = (*record.named_facts, *new_facts)
+                state.named_facts = (*state.named_facts, *new_facts)
                 # What was to confirm the earlier facts says nothing of these.
-                record.residuals, record.confirm_steps, record.is_confirmed = [], [], False
-                record.single_effects, record.joint_effects = [], []
-        steps, half = sign * np.asarray(record.steps), abs(step) / 2
+                state.residuals, state.confirm_steps, state.is_confirmed = [], [], False
+                state.single_effects, state.joint_effects = [], []
+        steps, half = sign * np.asarray(state.steps), abs(step) / 2
         if is_above(-steps, -half, _STEP_ERROR):
-            return _result(Ending.ABSENT, record, sign)
-        record.is_reproduced = record.is_reproduced or is_above(steps, half, _STEP_ERROR)
-        kind = _next_kind(record, _CONFIRMING_ERROR / 2**namings, sign)
+            return _result(Ending.ABSENT, state, sign)
+        state.is_step_reproduced = state.is_step_reproduced or is_above(steps, half, _STEP_ERROR)
+        kind = _next_kind(state, _CONFIRMING_ERROR / 2**namings, sign)
         if kind is None:
-            return _result(Ending.FOUND, record, sign)
+            return _result(Ending.FOUND, state, sign)
         number += 1
         coins = []
         for split in range(MIXED_PAIRS_A_ROUND):
             rng = random.Random(f"{seed} {number} {split}")  # noqa: S311  no secret
             coins.append([rng.choice((-1, 1)) for _ in facts])
-        answer = yield Question(kind, (old, new, *_arms_of_round(kind, record, coins)))
+        answer = yield Question(kind, (old, new, *_arms_of_round(kind, state, coins)))
         failures = 0 if answer and answer.complete_values() else failures + 1
         if answer is None or failures > questions.MAX_FAILED_ROUNDS * len(facts):
-            return _result(Ending.UNKNOWN, record, sign)
-        record.launches += answer.launches
+            return _result(Ending.UNKNOWN, state, sign)
+        state.launches += answer.launches
         if values := answer.complete_values():
-            _append_round(record, kind, values, coins)
+            _append_round(state, kind, values, coins)
 
 
 def _arms_of_round(
-    kind: RoundPurpose, record: _RoundRecord, coins: Sequence[Sequence[int]]
+    kind: RoundPurpose, state: _SearchState, coins: Sequence[Sequence[int]]
 ) -> list[NewFacts]:
     """The arms of a round besides all old and all new."""
-    new, named_facts = frozenset(record.facts), frozenset(record.named_facts)
+    new, named_facts = frozenset(state.facts), frozenset(state.named_facts)
     if kind is RoundPurpose.STEP:
         return []
     if kind is RoundPurpose.ALONE:
-        return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
+        return [named_facts, *(frozenset([fact]) for fact in state.named_facts)]
     if kind is RoundPurpose.CONFIRM:
         return [named_facts, new - named_facts]
     arms: list[NewFacts] = []
     for draw in coins:
-        heads = NewFacts(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
+        heads = NewFacts(fact for fact, coin in zip(state.facts, draw, strict=True) if coin > 0)
         arms += [heads, new - heads]
     return arms
 
 
 def _append_round(
-    record: _RoundRecord, kind: RoundPurpose, values: Sequence[float], coins: Sequence[list[int]]
+    state: _SearchState, kind: RoundPurpose, values: Sequence[float], coins: Sequence[list[int]]
 ) -> None:
     """Append the log times of a round, in the order of `_arms_of_round`; `coins`: of its splits."""
     old, new, *others = values
-    record.steps.append(new - old)
+    state.steps.append(new - old)
     if kind is RoundPurpose.SCREEN:
         for index, draw in enumerate(coins):
-            record.add_split(draw, others[2 * index] - others[2 * index + 1])
-            record.screen_steps.append(new - old)
+            state.add_split(draw, others[2 * index] - others[2 * index + 1])
+            state.screen_steps.append(new - old)
     elif kind is RoundPurpose.CONFIRM:
         named_only, others_only = others
-        record.residuals.append((new - named_only + others_only - old) / 2)
-        record.confirm_steps.append(new - old)
+        state.residuals.append((new - named_only + others_only - old) / 2)
+        state.confirm_steps.append(new - old)
     elif kind is RoundPurpose.ALONE:
         joint_effect, *single_effects = others
-        record.single_effects.append([value - old for value in single_effects])
-        record.joint_effects.append(joint_effect - old)
+        state.single_effects.append([value - old for value in single_effects])
+        state.joint_effects.append(joint_effect - old)
 
 
-def _next_kind(record: _RoundRecord, error: float, sign: float) -> RoundPurpose | None:
+def _next_kind(state: _SearchState, error: float, sign: float) -> RoundPurpose | None:
     """The purpose of the next round; None if the search is complete."""
-    named_facts = record.named_facts
+    named_facts = state.named_facts
     if not named_facts:
         return RoundPurpose.SCREEN
-    if len(named_facts) < len(record.facts):
-        residuals = sign * np.asarray(record.residuals)
-        steps = sign * np.asarray(record.confirm_steps)
-        if not record.is_confirmed:
-            record.is_confirmed = is_above((1 - EXPLAINED_SHARE) * steps - residuals, 0.0, error)
-        if not record.is_confirmed:
-            is_few = len(record.residuals) < max(questions.MIN_ROUNDS, len(record.steps) // 4)
+    if len(named_facts) < len(state.facts):
+        residuals = sign * np.asarray(state.residuals)
+        steps = sign * np.asarray(state.confirm_steps)
+        if not state.is_confirmed:
+            state.is_confirmed = is_above((1 - EXPLAINED_SHARE) * steps - residuals, 0.0, error)
+        if not state.is_confirmed:
+            is_few = len(state.residuals) < max(questions.MIN_ROUNDS, len(state.steps) // 4)
             is_likely = is_few or np.median(residuals) <= (1 - _MIN_CONFIRM_SHARE) * np.median(
                 steps
             )
             return RoundPurpose.CONFIRM if is_likely else RoundPurpose.SCREEN
-    is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_FACT_ROUNDS
-    if is_open and _relation_of_named_facts(record, sign) is Relation.UNKNOWN:
+    is_open = len(named_facts) > 1 and len(state.single_effects) < _MAX_SINGLE_FACT_ROUNDS
+    if is_open and _relation_of_named_facts(state, sign) is Relation.UNKNOWN:
         return RoundPurpose.ALONE
-    return None if record.is_reproduced else RoundPurpose.STEP
+    return None if state.is_step_reproduced else RoundPurpose.STEP
 
 
-def _relation_of_named_facts(record: _RoundRecord, sign: float) -> Relation:
+def _relation_of_named_facts(state: _SearchState, sign: float) -> Relation:
     """How the named facts combine: compares the sum of single effects with the joint effect."""
-    if not record.single_effects:
+    if not state.single_effects:
         return Relation.UNKNOWN
-    single_sum = sign * np.asarray(record.single_effects).sum(axis=1)
-    joint_effect = sign * np.asarray(record.joint_effects)
+    single_sum = sign * np.asarray(state.single_effects).sum(axis=1)
+    joint_effect = sign * np.asarray(state.joint_effects)
     error = _RELATION_ERROR / 2
     if is_above(joint_effect / 2 - single_sum, 0.0, error):
         return Relation.TOGETHER
@@ -274,47 +274,46 @@ def _relation_of_named_facts(record: _RoundRecord, sign: float) -> Relation:
     return Relation.ADD if is_much and is_little else Relation.UNKNOWN
 
 
-def _rank_facts(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
+def _rank_facts(state: _SearchState) -> tuple[tuple[str, Span], ...]:
     """Each fact with its share of the step by the splits, strongest evidence first."""
-    if not record.effects:
+    if not state.effects:
         return ()
-    effects, level = np.asarray(record.effects), ERROR / len(record.facts)
-    order = np.argsort(-record.evidence, kind="stable")
+    effects, level = np.asarray(state.effects), ERROR / len(state.facts)
+    order = np.argsort(-state.evidence, kind="stable")
     return tuple(
-        (record.facts[index], share(effects[:, index], record.screen_steps, level))
-        for index in order
+        (state.facts[index], share(effects[:, index], state.screen_steps, level)) for index in order
     )
 
 
-def _result(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
-    named_facts = record.named_facts
+def _result(ending: Ending, state: _SearchState, sign: float) -> Causes:
+    named_facts = state.named_facts
     span: Span | None = None
-    if not record.is_reproduced or ending is Ending.ABSENT:
+    if not state.is_step_reproduced or ending is Ending.ABSENT:
         pass  # a share of another step explains nothing
-    elif named_facts and len(named_facts) == len(record.facts):
+    elif named_facts and len(named_facts) == len(state.facts):
         span = Span(1.0, 1.0, 1.0)
-    elif record.residuals:
-        residual = share(record.residuals, record.confirm_steps, ERROR)
+    elif state.residuals:
+        residual = share(state.residuals, state.confirm_steps, ERROR)
         low, high = (None if end is None else 1 - end for end in (residual.high, residual.low))
         span = Span(1 - residual.middle, low, high)
-    single_effects = np.asarray(record.single_effects)
+    single_effects = np.asarray(state.single_effects)
     shares = tuple(
-        (fact, share(single_effects[:, index], record.joint_effects, ERROR))
+        (fact, share(single_effects[:, index], state.joint_effects, ERROR))
         for index, fact in enumerate(named_facts)
-        if record.single_effects
+        if state.single_effects
     )
-    split_effects = np.asarray(record.effects)
+    split_effects = np.asarray(state.effects)
     effects = (
-        (fact, ratio(split_effects[:, record.facts.index(fact)].tolist())) for fact in named_facts
+        (fact, ratio(split_effects[:, state.facts.index(fact)].tolist())) for fact in named_facts
     )
     return Causes(
         ending,
         named_facts,
         span,
-        ratio(record.steps),
-        _relation_of_named_facts(record, sign) if len(named_facts) > 1 else None,
+        ratio(state.steps),
+        _relation_of_named_facts(state, sign) if len(named_facts) > 1 else None,
         shares,
-        _rank_facts(record),
-        record.launches,
+        _rank_facts(state),
+        state.launches,
         tuple((fact, effect) for fact, effect in effects if effect),
     )

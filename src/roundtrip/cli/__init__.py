@@ -126,7 +126,7 @@ def _global_options(
     if context.invoked_subcommand is None:
         from roundtrip.cli import common
 
-        for line in common.describe_current_state():
+        for line in common.status_lines():
             typer.echo(line)
 
 

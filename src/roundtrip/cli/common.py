@@ -144,7 +144,7 @@ def read_ledger(
     return nights
 
 
-def describe_current_state() -> Iterator[str]:
+def status_lines() -> Iterator[str]:
     """Yield lines that say the site, the newest run and night, and the next command to use."""
     site = default_site()
     run, night = _newest_run(site), newest_night(site)

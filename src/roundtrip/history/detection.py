@@ -12,7 +12,7 @@ import polars as pl
 
 from roundtrip.errors import UserError
 from roundtrip.history.night_rows import SERIES
-from roundtrip.stats.nights.judge import fit_stretches, judge_nights
+from roundtrip.stats.nights.judge import fit_windows, judge_nights
 from roundtrip.stats.nights.series import series_rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
@@ -125,8 +125,8 @@ class SeriesNoise:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Simulated series with a change point: `false_alarms`; `remaining_alarms` at `evidence`."""
+class EvidenceCalibration:
+    """`false_alarms` in simulated series; `remaining_alarms` at the raised threshold `evidence`."""
 
     false_alarms: int
     remaining_alarms: int
@@ -138,25 +138,25 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[SeriesN
     names, logs, nodes = series_table(nights)
     result = []
     all_rows = list(series_rows(logs, nodes, settings, night_days(nights)))
-    for name, parts in zip(names, fit_stretches(all_rows, settings), strict=True):
-        if not parts or parts[-1].series.nights < MIN_NIGHTS:
+    for name, windows in zip(names, fit_windows(all_rows, settings), strict=True):
+        if not windows or windows[-1].series.nights < MIN_NIGHTS:
             continue
-        part = parts[-1]
-        levels = np.split(part.series.values, part.fit.change_points)
+        window = windows[-1]
+        levels = np.split(window.series.values, window.fit.change_points)
         rest = np.concatenate([level - level.mean() for level in levels])
         squares = float(rest @ rest)
-        deviations = part.series.raw - part.series.values
-        for excursion in part.series.excursions:
+        deviations = window.series.raw - window.series.values
+        for excursion in window.series.excursions:
             deviations[excursion.begin : excursion.end] = 0.0
         result.append(
             SeriesNoise(
                 name,
-                part.fit.sd * part.series.spread,
+                window.fit.sd * window.series.spread,
                 float(rest[1:] @ rest[:-1]) / squares if squares else 0.0,
-                len(part.series.excursions),
-                int(np.unique(part.row.node_set).size),
-                len(part.fit.change_points),
-                (rest + deviations) * part.series.spread,
+                len(window.series.excursions),
+                int(np.unique(window.row.node_set).size),
+                len(window.fit.change_points),
+                (rest + deviations) * window.series.spread,
             )
         )
     return result
@@ -164,7 +164,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[SeriesN
 
 def calibrate(
     noises: list[SeriesNoise], nights: int, series: int, seed: int, settings: NightSettings
-) -> Calibration:
+) -> EvidenceCalibration:
     """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
     UserError if no series has enough nights, or if no evidence keeps the rate of false alarms.
@@ -185,7 +185,7 @@ def calibrate(
         if rise > _MAX_EVIDENCE_RISE:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
         alarms = _count_alarms(sites, _raise_evidence(settings, rise))
-    return Calibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)
+    return EvidenceCalibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)
 
 
 def replace_evidence(evidence: float, text: str) -> str:
@@ -212,9 +212,9 @@ def _simulate_nights(
 
 def _count_alarms(sites: list[np.ndarray], settings: NightSettings) -> int:
     return sum(
-        any(part.fit.change_points for part in parts)
+        any(window.fit.change_points for window in windows)
         for logs in sites
-        for parts in fit_stretches(
+        for windows in fit_windows(
             list(series_rows(logs, np.full(logs.shape, -1), settings)), settings
         )
     )

@@ -56,7 +56,7 @@ class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
     `warnings`: the revisions that were left out, one line ``path: reason`` each.  In a bundle,
-    `notes_on_nights` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of
+    `notes` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of
     its own night) say what annotations do.  `pairs`, columns `PAIRS`: launches between pairs of
     nodes; `nights` has series of their nodes.  `signatures`: by night.  `remarks`: oddities of
     nights.

@@ -48,10 +48,10 @@ _RDMA_TRANSPORTS = ("rc", "dc", "ud")
 _MIN_MOVED_BYTES = 4_000_000
 #: The least share of measured bytes that a network sends; some samples measure local work.
 _MIN_TRANSPORT_SHARE = 1 / 20
-#: With RDMA, the TCP connections of a rank send less, bytes, and less than this share of the
-#: measured bytes: a library may connect its ranks by TCP first.
-_MAX_TCP_BYTES = 100_000
-_MAX_TCP_SHARE = 1 / 2
+#: With RDMA, TCP sends less than the larger of this and this share of the measured bytes: a library
+#: may connect its ranks by TCP first.
+_RDMA_MAX_TCP_BYTES = 100_000
+_RDMA_MAX_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _MAX_SENTENCE_LENGTH, _MAX_WORD_LENGTH = 80, 200
 
@@ -252,7 +252,7 @@ def _tcp_mismatch(case: JsonObject, run: JsonObject, moved_bytes: int) -> str:
     if not nodes or extras.get("transport") not in _RDMA_TRANSPORTS:
         return ""
     node = max(nodes, key=lambda node: int(node["tcp_bytes"]))
-    if node["tcp_bytes"] < max(_MAX_TCP_BYTES, _MAX_TCP_SHARE * moved_bytes):
+    if node["tcp_bytes"] < max(_RDMA_MAX_TCP_BYTES, _RDMA_MAX_TCP_SHARE * moved_bytes):
         return ""
     request = f"{extras['transport']} on {extras.get('device')}"
     return (

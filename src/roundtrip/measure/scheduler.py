@@ -41,12 +41,12 @@ LOG_FILE = "scheduler.log"
 class Outage:
     """A period in which a command of the scheduler got no answer, in seconds since 1970.
 
-    `end_s` is None while it lasts, or if the command was killed.  `command` is its name, such as
+    `end` is None while it lasts, or if the command was killed.  `command` is its name, such as
     sacct; `ended_by_fallback`: another command answered in its place.
     """
 
-    start_s: float
-    end_s: float | None
+    start: float
+    end: float | None
     command: str
     ended_by_fallback: bool = False
 
@@ -63,7 +63,7 @@ def read_outages(run_dir: Path) -> list[Outage]:
             outages.append(Outage(start, max(start, moment), command, verb == "instead"))
     # A command that is killed while it waits writes no end.
     outages += [Outage(start, None, command) for start, command in open_outages.values()]
-    return sorted(outages, key=lambda outage: outage.start_s)
+    return sorted(outages, key=lambda outage: outage.start)
 
 
 def _log_lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
@@ -110,12 +110,12 @@ def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
     """Return the periods (start, end), in seconds since 1970, of any outage: overlapping ones are
     merged, and one without an end has 0 s, because its duration is unknown."""
     periods: list[tuple[float, float]] = []
-    for outage in sorted(outages, key=lambda outage: outage.start_s):
-        end = outage.end_s if outage.end_s is not None else outage.start_s
-        if periods and outage.start_s <= periods[-1][1]:
+    for outage in sorted(outages, key=lambda outage: outage.start):
+        end = outage.end if outage.end is not None else outage.start
+        if periods and outage.start <= periods[-1][1]:
             periods[-1] = (periods[-1][0], max(periods[-1][1], end))
         else:
-            periods.append((outage.start_s, end))
+            periods.append((outage.start, end))
     return periods
 
 
@@ -192,10 +192,10 @@ class SchedulerWait:
 
     def describe_outage(self) -> str:
         """Describe the current outage and its duration; "" while the scheduler answers."""
-        waits = [item for item in read_outages(self.run_dir) if item.end_s is None]
+        waits = [item for item in read_outages(self.run_dir) if item.end is None]
         if not waits:
             return ""
-        wait_s = time.time() - waits[-1].start_s
+        wait_s = time.time() - waits[-1].start
         return f"waiting for {self.scheduler.title}, which does not answer, for {wait_s:.0f} s"
 
     def outage_s(self, moment: float) -> float | None:

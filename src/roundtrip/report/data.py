@@ -109,7 +109,7 @@ class BundleData:
         )
 
     @cached_property
-    def node_series_nights(self) -> pl.DataFrame:
+    def node_series(self) -> pl.DataFrame:
         """This night's values of the series of nodes, from its pairs of nodes: columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
         return nodes.node_series(self.node_pairs, self.analysis.nodes, level)
@@ -117,7 +117,7 @@ class BundleData:
     @cached_property
     def past_series_medians(self) -> SeriesMedians:
         """The medians of series in the nights before, with those of the nodes in this night."""
-        return SeriesMedians(pl.concat([self.past_nights.nights, self.node_series_nights]))
+        return SeriesMedians(pl.concat([self.past_nights.nights, self.node_series]))
 
     @cached_property
     def is_sequential(self) -> bool:

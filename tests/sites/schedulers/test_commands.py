@@ -51,8 +51,8 @@ def test_a_command_waits_for_its_answer_and_says_so(failing_command: Any, tmp_pa
     assert calls.read_text().splitlines() == ["--me"] * 3
     (silence,) = scheduler.read_outages(tmp_path)
     assert silence.command == "squeue"
-    assert silence.end_s is not None
-    assert 2 <= silence.end_s - silence.start_s < 60
+    assert silence.end is not None
+    assert 2 <= silence.end - silence.start < 60
 
 
 def test_other_failures_are_not_waited_for(failing_command: Any, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_silence_begins_when_the_command_did(failing_command: Any, tmp_path: P
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
     run_wrapper("squeue", run_dir=tmp_path)
     (silence,) = scheduler.read_outages(tmp_path)
-    assert silence.end_s is not None and silence.end_s - silence.start_s >= 4
+    assert silence.end is not None and silence.end - silence.start >= 4
 
 
 @pytest.mark.parametrize(("status", "message"), [(0, "there is none of"), (1, "said nothing")])

@@ -123,7 +123,7 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     assert lines == ["JobID|State", *filter(None, [row])]
     silences = scheduler.read_outages(run_dir)
     assert [silence.ended_by_fallback for silence in silences] == [True] * is_taken
-    assert all(19 <= (silence.end_s or 0) - silence.start_s <= 40 for silence in silences)
+    assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
 
 
 @pytest.mark.parametrize(("state", "is_taken"), [("RUNNING", False), ("COMPLETED", True)])

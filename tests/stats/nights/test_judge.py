@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from roundtrip.stats.nights.judge import fit_stretches, judge_nights
+from roundtrip.stats.nights.judge import fit_windows, judge_nights
 from roundtrip.stats.nights.noise import MAX_NIGHTS
 from roundtrip.stats.nights.series import series_rows
 from roundtrip.stats.nights.verdicts import Segment, SeriesHistory, Step, Verdict
@@ -164,7 +164,7 @@ def test_a_plain_step_is_found_where_the_level_wanders_too() -> None:
 
 
 @pytest.mark.parametrize("begin", [330, 380, 440, 500])
-def test_a_step_near_the_end_of_a_stretch_of_nights_is_found_once(begin: int) -> None:
+def test_a_step_near_the_end_of_a_window_of_nights_is_found_once(begin: int) -> None:
     logs = quiet(5, MAX_NIGHTS + 300, seed=9)
     logs[:, begin:] += 0.05
     assert step_nights(logs) == [[pytest.approx(begin, abs=1)]] * 5
@@ -313,11 +313,11 @@ def test_weekdays_are_known_where_a_campaign_rests_at_weekends() -> None:
     days = np.array([day for day in range(154) if day % 7 < 5], dtype=float)
     logs = quiet(30, days.size) + 3 * SD * (days % 7 == 0)
     histories = judge_nights(logs, np.full(logs.shape, -1), SETTINGS, days=days)
-    stretches = fit_stretches(
+    windows_by_row = fit_windows(
         list(series_rows(logs, np.full(logs.shape, -1), SETTINGS, days)), SETTINGS
     )
     assert not any(history.steps for history in histories)
-    assert np.median([parts[-1].series.spread for parts in stretches]) < 1.15 * SD
+    assert np.median([windows[-1].series.spread for windows in windows_by_row]) < 1.15 * SD
 
 
 def test_how_long_incidents_last_is_known_from_the_site() -> None:

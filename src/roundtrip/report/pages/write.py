@@ -41,7 +41,7 @@ from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
 INDEX, HISTORY = "index.html", "history.html"
 _INDEX_LINK = "../../index.html"
-STATE_FILE = ".pages.json"
+HISTORY_SUMMARY_FILE = ".pages.json"
 #: Libraries whose versions also determine the bytes of a page.
 _PAGE_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
@@ -243,7 +243,7 @@ def _code_digest() -> str:
 def read_summary(site: Path, source_digest: str) -> HistorySummary | None:
     """The stored summary; None if it is missing, or source, page or record has changed."""
     try:
-        record = json.loads(store.file_path(site, STATE_FILE).read_text(encoding="utf-8"))
+        record = json.loads(store.file_path(site, HISTORY_SUMMARY_FILE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
         summary = HistorySummary.model_validate(record)
         page = (
@@ -310,7 +310,7 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> HistorySummary:
         store.replace_derived_file(folder, HISTORY, page)
     record = summary.model_dump(mode="json")
     text = json.dumps({**record, "proof": _proof(campaign_site.site, record)})
-    store.replace_derived_file(folder, STATE_FILE, text.encode())
+    store.replace_derived_file(folder, HISTORY_SUMMARY_FILE, text.encode())
     return summary
 
 

@@ -108,7 +108,7 @@ def judge_bundle_nights(data: BundleData) -> NightVerdicts:
     rows = data.launch_medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
     tonight = set_left_out(
-        pl.concat([night.summarize_medians(rows, level), data.node_series_nights]),
+        pl.concat([night.summarize_medians(rows, level), data.node_series]),
         left_out_annotations(data.past_nights.left_out, start),
     )
     placement = data.placement.select("launch", "rank", "cpus")

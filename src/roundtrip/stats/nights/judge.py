@@ -35,8 +35,8 @@ from roundtrip.stats.settings import NightSettings
 _MAX_EXCURSION_ROUNDS = 4
 #: A wandering level moves by more than so many spreads, and by more than the least effect.
 _MIN_WANDER_SPREADS = 1.5
-#: Least distance of a change point from an end of its stretch that is not an end of the row.
-_MIN_STRETCH_MARGIN_NIGHTS = 64
+#: Least distance of a change point from an end of its window that is not an end of the row.
+_MIN_WINDOW_MARGIN_NIGHTS = 64
 #: Newest nights of each series from which the control limit of the site is estimated.
 _CONTROL_LIMIT_NIGHTS = 120
 #: The newest night is usual if more than `_MIN_USUAL_NIGHTS_SHARE` of nights had
@@ -48,8 +48,8 @@ _MIN_OUTLIER_RUNS = 3  # that are flapping
 
 
 @dataclass(frozen=True)
-class FittedStretch:
-    """A stretch of a row from index `first_index` on, cleaned, with the selected fit."""
+class FittedWindow:
+    """A window of a row from index `first_index` on, cleaned, with the selected fit."""
 
     row: SeriesRow
     first_index: int
@@ -74,20 +74,18 @@ def judge_nights(
     if min_effects is None:
         min_effects = np.full(len(logs), settings.minimum_effect)
     all_rows = list(series_rows(logs, nodes, settings, days))
-    stretches_by_row = fit_stretches(all_rows, settings)
-    predictions = [_predict_nights(fitted[-1]) if fitted else None for fitted in stretches_by_row]
+    windows_by_row = fit_windows(all_rows, settings)
+    predictions = [_predict_nights(fitted[-1]) if fitted else None for fitted in windows_by_row]
     limit_sd = _control_limit_sd([prediction for prediction in predictions if prediction], settings)
-    table = zip(all_rows, stretches_by_row, predictions, min_effects.tolist(), strict=True)
+    table = zip(all_rows, windows_by_row, predictions, min_effects.tolist(), strict=True)
     return [
-        _series_history(row, stretches, prediction, limit_sd, effect, logs.shape[1], settings)
-        for row, stretches, prediction, effect in table
+        _series_history(row, windows, prediction, limit_sd, effect, logs.shape[1], settings)
+        for row, windows, prediction, effect in table
     ]
 
 
-def fit_stretches(
-    all_rows: Sequence[SeriesRow], settings: NightSettings
-) -> list[list[FittedStretch]]:
-    """The fitted stretches of each row, which overlap by half; none with too few nights."""
+def fit_windows(all_rows: Sequence[SeriesRow], settings: NightSettings) -> list[list[FittedWindow]]:
+    """The fitted windows of each row, which overlap by half; none with too few nights."""
     windows: list[tuple[int, int, SeriesRow]] = []
     for number, row in enumerate(all_rows):
         comparable = row.comparable_nights
@@ -115,16 +113,16 @@ def fit_stretches(
                 is_changed = True
         if not is_changed:
             break
-    result: list[list[FittedStretch]] = [[] for _ in all_rows]
+    result: list[list[FittedWindow]] = [[] for _ in all_rows]
     for (number, first, row), series, model_fits in zip(windows, all_series, fits, strict=True):
         model = int(np.argmin([fit.criterion for fit in model_fits] - 2 * np.log(model_shares)))
-        result[number].append(FittedStretch(row, first, series, model_fits[model]))
+        result[number].append(FittedWindow(row, first, series, model_fits[model]))
     return result
 
 
 def _series_history(
     row: SeriesRow,
-    stretches: Sequence[FittedStretch],
+    windows: Sequence[FittedWindow],
     prediction: _Predictions | None,
     control_limit_sd: float,
     min_effect: float,
@@ -132,15 +130,15 @@ def _series_history(
     settings: NightSettings,
 ) -> SeriesHistory:
     count = row.comparable_nights.values.size
-    if not stretches or prediction is None:
+    if not windows or prediction is None:
         reason = f"{count} of the {settings.nights_least} nights that a verdict needs"
         return SeriesHistory(count, reason=reason, min_effect=min_effect)
-    last = stretches[-1]
+    last = windows[-1]
     drift, points = _find_drift(last, settings)
     if drift is not None and points != last.fit.change_points:
         last = replace(last, fit=segments.fit_levels(last.series, points, last.fit.noise, settings))
-        stretches = [*stretches[:-1], last]
-    steps = tuple(_steps_of_stretches(stretches, settings))
+        windows = [*windows[:-1], last]
+    steps = tuple(_steps_of_windows(windows, settings))
     begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
     recent_sets = row.node_set[-settings.segment_least :]
     reason = "the newest {} nights ran on nodes that no earlier nights compare with"
@@ -149,7 +147,7 @@ def _series_history(
         count,
         steps,
         tuple(_row_segments(row.comparable_nights, steps)),
-        tuple(_row_incidents(stretches)),
+        tuple(_row_incidents(windows)),
         drift if drift and drift.is_effect(min_effect) else None,
         _is_wandering(last, min_effect),
         None if nights_without_value else _judge_newest(prediction, control_limit_sd),
@@ -163,29 +161,29 @@ def _series_history(
     )
 
 
-def _steps_of_stretches(stretches: Sequence[FittedStretch], settings: NightSettings) -> list[Step]:
-    """The change points of all stretches, oldest first.
+def _steps_of_windows(windows: Sequence[FittedWindow], settings: NightSettings) -> list[Step]:
+    """The change points of all windows, oldest first.
 
-    Of two change points of different stretches within `incident_nights`, the one farther from the
-    ends of its stretch counts; one too near to an end that is no end of the row does not.
+    Of two change points of different windows within `incident_nights`, the one farther from the
+    ends of its window counts; one too near to an end that is no end of the row does not.
     """
     quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
     candidates: list[tuple[float, int, int, Step]] = []
-    for index, stretch in enumerate(stretches):
-        fit, spread = stretch.fit, stretch.series.spread
-        factors, _ = segments.standard_error_factors(stretch.series, fit.change_points)
+    for index, window in enumerate(windows):
+        fit, spread = window.fit, window.series.spread
+        factors, _ = segments.standard_error_factors(window.series, fit.change_points)
         half_widths = quantile * fit.standard_errors * factors
-        ends = [*fit.change_points[1:], stretch.series.nights]
+        ends = [*fit.change_points[1:], window.series.nights]
         for number, point in enumerate(fit.change_points):
             begin_margin = point if index else math.inf
-            end_margin = stretch.series.nights - point if stretch is not stretches[-1] else math.inf
+            end_margin = window.series.nights - point if window is not windows[-1] else math.inf
             margin = min(begin_margin, end_margin)
             size, half = (
                 fit.step_sizes[number],
                 half_widths[number],
             )
             step = Step(
-                int(stretch.row.night[point]),
+                int(window.row.night[point]),
                 math.exp(spread * size),
                 math.exp(spread * (size - half)),
                 math.exp(spread * (size + half)),
@@ -193,8 +191,8 @@ def _steps_of_stretches(stretches: Sequence[FittedStretch], settings: NightSetti
                 float(fit.thresholds[number]),
                 int(ends[number] - point),
             )
-            if margin >= _MIN_STRETCH_MARGIN_NIGHTS:
-                candidates.append((margin, stretch.first_index + point, index, step))
+            if margin >= _MIN_WINDOW_MARGIN_NIGHTS:
+                candidates.append((margin, window.first_index + point, index, step))
     steps: dict[int, tuple[int, Step]] = {}
     for _, place, index, step in sorted(candidates, key=lambda candidate: -candidate[0]):
         if all(
@@ -213,27 +211,27 @@ def _row_segments(row: SeriesRow, steps: Sequence[Step]) -> Iterator[Segment]:
             yield Segment(int(row.night[begin]), int(row.night[end - 1]) + 1, level)
 
 
-def _row_incidents(stretches: Sequence[FittedStretch]) -> Iterator[Incident]:
-    """Yield the incidents in the middle of each stretch, and at the ends of the row."""
+def _row_incidents(windows: Sequence[FittedWindow]) -> Iterator[Incident]:
+    """Yield the incidents in the middle of each window, and at the ends of the row."""
     margin = MAX_NIGHTS // 4
-    for index, stretch in enumerate(stretches):
-        low = stretches[index - 1].first_index + MAX_NIGHTS - margin if index else 0
-        high = stretch.first_index + MAX_NIGHTS - (margin if index < len(stretches) - 1 else 0)
-        for excursion in sorted(stretch.series.excursions, key=lambda excursion: excursion.begin):
-            is_inside = low <= stretch.first_index + excursion.begin < high
-            if is_inside and excursion.end < stretch.series.nights:
+    for index, window in enumerate(windows):
+        low = windows[index - 1].first_index + MAX_NIGHTS - margin if index else 0
+        high = window.first_index + MAX_NIGHTS - (margin if index < len(windows) - 1 else 0)
+        for excursion in sorted(window.series.excursions, key=lambda excursion: excursion.begin):
+            is_inside = low <= window.first_index + excursion.begin < high
+            if is_inside and excursion.end < window.series.nights:
                 nights = slice(excursion.begin, excursion.end)
-                deviation = np.median(stretch.series.raw[nights] - stretch.series.values[nights])
-                ratio = math.exp(stretch.series.spread * float(deviation))
-                first, last = stretch.row.night[[excursion.begin, excursion.end - 1]].tolist()
+                deviation = np.median(window.series.raw[nights] - window.series.values[nights])
+                ratio = math.exp(window.series.spread * float(deviation))
+                first, last = window.row.night[[excursion.begin, excursion.end - 1]].tolist()
                 yield Incident(first, last, ratio)
 
 
 def _find_drift(
-    stretch: FittedStretch, settings: NightSettings
+    window: FittedWindow, settings: NightSettings
 ) -> tuple[LevelDrift | None, tuple[int, ...]]:
     """Return the drift, if a line through all nights fits best, and the change points beside it."""
-    series, fit = stretch.series, stretch.fit
+    series, fit = window.series, window.fit
     third = series.nights // 3
     first, last = series.values[:third], series.values[-third:]
     error = math.sqrt((first.var() + last.var()) / third)
@@ -249,36 +247,36 @@ def _find_drift(
     best = min(candidates, key=lambda candidate: candidate.criterion)
     if best.criterion + settings.drift_evidence**2 >= fit.criterion:
         return None, fit.change_points
-    days = float(stretch.row.day[-1] - stretch.row.day[0])
+    days = float(window.row.day[-1] - window.row.day[0])
     half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.line_rise_error
     year_scale = series.spread * 365.25 / days
     values = (math.exp(year_scale * (best.line_rise + offset)) for offset in (0.0, -half, half))
     return LevelDrift(*values), best.change_points
 
 
-def _is_wandering(stretch: FittedStretch, min_effect: float) -> bool:
+def _is_wandering(window: FittedWindow, min_effect: float) -> bool:
     """Whether the level moves slowly, farther than the nights around it scatter."""
-    if not stretch.fit.noise.has_wandering_level or stretch.fit.change_points:
+    if not window.fit.noise.has_wandering_level or window.fit.change_points:
         return False
-    count = max(1, stretch.series.nights // 15)
-    levels = [float(np.median(block)) for block in np.array_split(stretch.series.values, count)]
+    count = max(1, window.series.nights // 15)
+    levels = [float(np.median(block)) for block in np.array_split(window.series.values, count)]
     span = max(levels) - min(levels)
-    return span > _MIN_WANDER_SPREADS and stretch.series.spread * span > min_effect
+    return span > _MIN_WANDER_SPREADS and window.series.spread * span > min_effect
 
 
-def _detectable_step(stretch: FittedStretch, level_nights: int, settings: NightSettings) -> float:
+def _detectable_step(window: FittedWindow, level_nights: int, settings: NightSettings) -> float:
     """The relative step that `sight_nights` new nights show with probability `sight_power`."""
-    new, noise = settings.sight_nights, stretch.fit.noise
+    new, noise = settings.sight_nights, window.fit.noise
     old = min(max(level_nights, settings.segment_least), MAX_NIGHTS // 2 - new)
     nights = old + new
     model = next(model for model in noise_models(nights) if model.name == noise.name)
     design = model.whitened_steps[[0, old], :nights]
-    error = stretch.fit.sd * math.sqrt(float(np.linalg.inv(design @ design.T)[1, 1]))
-    total = stretch.series.nights + new
+    error = window.fit.sd * math.sqrt(float(np.linalg.inv(design @ design.T)[1, 1]))
+    total = window.series.nights + new
     bar = settings.threshold(total, new, is_newest=True, is_autocorrelated=noise.is_autocorrelated)
     critical_value = math.sqrt(total * math.expm1(bar**2 / total))
     target = critical_value + float(scipy.stats.norm.ppf(settings.sight_power))
-    return math.expm1(target * error * stretch.series.spread)
+    return math.expm1(target * error * window.series.spread)
 
 
 @dataclass(frozen=True)
@@ -301,24 +299,24 @@ class _Predictions:
     degrees_of_freedom: int
 
 
-def _predict_nights(stretch: FittedStretch) -> _Predictions:
-    """Predict the nights of a stretch under the noise of its fit.
+def _predict_nights(window: FittedWindow) -> _Predictions:
+    """Predict the nights of a window under the noise of its fit.
 
     Levels and spread are estimated without the last night and equally outlying nights just before
     it, which may be the same event.  Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
-    n = stretch.series.nights
-    predictions = _predict_from_first(stretch, n - 1)
+    n = window.series.nights
+    predictions = _predict_from_first(window, n - 1)
     is_outlier = np.sign(predictions.errors_sd[-1]) * predictions.errors_sd > _MIN_OUTLIER_ERROR_SD
     usual_nights = np.flatnonzero(~is_outlier)
     length = int(usual_nights[-1]) + 1 if usual_nights.size else 0
     has_outliers = n - _MAX_OUTLIER_RUN_NIGHTS <= length < n - 1
-    return _predict_from_first(stretch, length) if has_outliers else predictions
+    return _predict_from_first(window, length) if has_outliers else predictions
 
 
-def _predict_from_first(stretch: FittedStretch, nights: int) -> _Predictions:
+def _predict_from_first(window: FittedWindow, nights: int) -> _Predictions:
     """Predict with levels and spread from the first `nights` nights."""
-    series, fit, n = stretch.series, stretch.fit, stretch.series.nights
+    series, fit, n = window.series, window.fit, window.series.nights
     whiten = fit.noise.whitening_matrix[:n, :n]
     steps = np.array([0, *(point for point in fit.change_points if point < nights)])
     design = np.hstack([fit.noise.whitened_steps[steps, :n].T, whiten @ series.node_set_indicators])

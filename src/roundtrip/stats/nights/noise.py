@@ -23,7 +23,7 @@ from roundtrip.stats.nights.verdicts import ModeShares
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import SD_PER_MAD
 
-#: Most nights of one fit; a longer series is cut into stretches that overlap.
+#: Most nights of one fit; a longer series is cut into windows that overlap.
 MAX_NIGHTS = 512
 _MIN_MODEL_NIGHTS = 64
 _EM_ITERATIONS = 15

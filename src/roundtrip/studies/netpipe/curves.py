@@ -147,7 +147,7 @@ _ARM_BY_STATEMENT = {
     statement.short_title: statement.arm for statement in derived.PUBLISHED_STATEMENTS
 }
 #: Smallest ratio in the first view of ratios, which shows what differs by a few percent.
-_MIN_RATIO_NEAR_1 = 0.75
+_MIN_AXIS_RATIO = 0.75
 
 
 def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> Gallery:
@@ -219,7 +219,7 @@ def ratio_gallery(
     lowest, _ = display.decade_range([drawing.frame for drawing in drawings])
     title, top = "Ratio of bandwidths", min(2.0, max(1.25, 1.05 * highest))
     scales = {
-        "Near 1": Axis(title, Unit.RATIO, _MIN_RATIO_NEAR_1, top, is_log=False),
+        "Near 1": Axis(title, Unit.RATIO, _MIN_AXIS_RATIO, top, is_log=False),
         "All": Axis(title, Unit.RATIO, lowest, 2.0, is_log=True),
     }
     rules, strip = (ReferenceLine(1.0),), (1 / (1 + margin), 1 + margin)
@@ -233,7 +233,7 @@ def ratio_gallery(
     caption = curves.level.fill_caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent_text(margin)} of 1; bands are {{level}} rank intervals over "
-        f"launches. A curve below {_MIN_RATIO_NEAR_1:g} is marked ↓; “All” shows it, on a "
+        f"launches. A curve below {_MIN_AXIS_RATIO:g} is marked ↓; “All” shows it, on a "
         f"logarithmic axis.{study}"
     )
     figures = display.drawing_figures(drawings, "Ratio of bandwidths over message size", views)
