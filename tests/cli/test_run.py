@@ -19,7 +19,6 @@ from roundtrip.measure.tree import RunTree
 from roundtrip.report import confirmation, data
 from roundtrip.report.sections import history
 from roundtrip.sites.site import Case
-from roundtrip.stats.nights.verdicts import Confirmation
 
 DECLARED = """\
 title = "t"
@@ -156,7 +155,7 @@ def test_the_first_dozen_of_series_is_named(
             worse_series=SimpleNamespace(
                 full_title=f"series {number}", series=SimpleNamespace(key=str(number))
             ),
-            verdict=Confirmation.CONFIRMED,
+            verdict=confirmation.Confirmation.CONFIRMED,
         )
         for number in range(series)
     }

@@ -285,7 +285,6 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     from roundtrip.measure import records
     from roundtrip.report import confirmation, data, units
     from roundtrip.report.sections import history
-    from roundtrip.stats.nights.verdicts import Confirmation
 
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
@@ -298,7 +297,9 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     if len(results) > _MAX_PRINTED_SERIES:
         more = units.plural(len(results) - _MAX_PRINTED_SERIES, "series", "series")
         print_status(f"and {more} more, in the report")
-    confirmed = (result for result in results if result.verdict is Confirmation.CONFIRMED)
+    confirmed = (
+        result for result in results if result.verdict is confirmation.Confirmation.CONFIRMED
+    )
     return frozenset(result.worse_series.series.key for result in confirmed)
 
 

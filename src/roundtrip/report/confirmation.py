@@ -2,19 +2,36 @@
 
 The series and their controls follow from the history, so the night that launches them and the
 report that judges them choose the same ones.
+
+The edge of a series is the worse end of what its earlier nights predict for one night.  The series
+is launched again n times in the same night, in rounds of random order together with a control: a
+series that had not changed.  The null hypothesis is that the median of its launches tonight is
+inside the edge, so that each launch lies beyond it with a probability of at most 1/2, whatever the
+distribution.  Then k or more of n launches lie beyond the edge with a probability of at most
+P(Binomial(n, 1/2) >= k): the sign test (J. Arbuthnot 1710; W. J. Conover, Practical Nonparametric
+Statistics, 1999, section 3.4).  For nine of nine it is 1 in 512.  These p are corrected over all
+series that were worse last night (Y. Benjamini and Y. Hochberg, 1995), at the site's false
+discovery level.  n is planned before the first launch; only lack of time reduces it, never a value.
+The launches that showed the night worse are not used.
+
+A disturbance of this night that slows everything would confirm every series.  So the control is
+tested first: if more than half of its launches lie beyond its own edge, the machine is slower, and
+the series get no verdict.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import scipy
 
 from roundtrip import files
 from roundtrip.history import published
@@ -35,7 +52,19 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import BundleData
 from roundtrip.report.nights import JudgedSeries, NightVerdicts
-from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, judge_repetitions
+from roundtrip.stats.nights.verdicts import Verdict
+from roundtrip.stats.verdicts import q_values
+
+
+class Confirmation(StrEnum):
+    """The result of new launches of a series that was worse last night."""
+
+    CONFIRMED = "confirmed"
+    NOT_CONFIRMED = "not confirmed"
+    MACHINE_SLOWER = "the machine as a whole is slower"
+    TOO_FEW_LAUNCHES = "too few launches to tell"
+    NOT_LAUNCHED = "not launched again"
+
 
 _COLOUR_BY_CONFIRMATION: dict[Confirmation, StatusColour] = {
     Confirmation.CONFIRMED: "bad",
@@ -50,6 +79,50 @@ _METHOD_NOTE = (
     "allows (sign test, corrected over these series), and not more than half of the control's. "
     "These launches take no part in the night's values."
 )
+
+
+@dataclass(frozen=True)
+class SignTest:
+    """`beyond` of a series' `launches` lie beyond its edge."""
+
+    beyond: int
+    launches: int
+
+    @property
+    def p(self) -> float:
+        """The sign test's one-sided p-value of "the series is inside its edge"."""
+        return float(scipy.stats.binom.sf(self.beyond - 1, self.launches, 0.5))
+
+    @property
+    def is_majority(self) -> bool:
+        """Whether more than half of the launches lie beyond the edge."""
+        return 2 * self.beyond > self.launches
+
+    def __str__(self) -> str:
+        return f"{self.beyond} of {self.launches}"
+
+
+def judge_repetitions(
+    tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
+) -> list[Confirmation]:
+    """Apply the rule of this module to each series that was worse last night.
+
+    `controls` has the control of each; None without one.  `level`: false discovery level.
+    """
+    result = []
+    for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
+        if not test.launches:
+            result.append(Confirmation.NOT_LAUNCHED)
+        elif control and control.is_majority:
+            result.append(Confirmation.MACHINE_SLOWER)
+        elif q <= level:
+            result.append(Confirmation.CONFIRMED)
+        else:
+            can_confirm = len(tests) * 0.5**test.launches <= level
+            result.append(
+                Confirmation.NOT_CONFIRMED if can_confirm else Confirmation.TOO_FEW_LAUNCHES
+            )
+    return result
 
 
 @dataclass(frozen=True)

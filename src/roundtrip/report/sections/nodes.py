@@ -44,13 +44,10 @@ from roundtrip.studies.derivation import AuditFacts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 SECTION_QUESTION = "Which node is sick?"
-_LAUNCH_SUMMARY = Summary(
-    "a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
-)
 #: For the audit.
 AUDIT_FACTS = AuditFacts(
     summaries=(
-        _LAUNCH_SUMMARY,
+        Summary("a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN),
         Summary("an effect of a node", ValueKind.COST, "its launches", MEDIAN),
     ),
     threshold_tables=("nodes",),
@@ -297,9 +294,9 @@ def build_section(data: BundleData) -> ReportSection | None:
 
 
 def can_detect_sick_node(data: BundleData) -> bool:
-    """Whether a sick node was found, or would have been."""
+    """Whether a sick node would be found, if there is one."""
     verdicts = _node_verdicts(data, pl.concat([data.past_nights.pairs, data.node_pairs]))
-    return bool(verdicts.outliers) or _would_detect_sick_node(verdicts)
+    return bool(verdicts.outliers) or verdicts.can_detect_effect
 
 
 def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
@@ -355,19 +352,14 @@ def _node_answers(
             yield make_answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
     yield from odd_clock_answers(data)
     if verdicts.nodes and not verdicts.outliers and not flaky_nodes_by_event["failed"]:
-        tone: StatusColour = "good" if _would_detect_sick_node(verdicts) else "plain"
+        tone: StatusColour = "good" if verdicts.can_detect_effect else "plain"
         yield Answer((words.describe_healthy(verdicts, labels_by_environ),), tone)
-    if verdicts.unjudged_nodes and _would_detect_sick_node(verdicts):
+    if verdicts.unjudged_nodes and verdicts.can_detect_effect:
         yield Answer((words.describe_unjudged(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
         rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
         yield make_answer("Not measured: ", f"{first}{rest}.", "warn")
-
-
-def _would_detect_sick_node(verdicts: NodeVerdicts) -> bool:
-    sensitivities = verdicts.sensitivities.values()
-    return any(sensitivity.detectable_effect is not None for sensitivity in sensitivities)
 
 
 def _not_measured_blocks(data: BundleData, label_suffix: str) -> Iterator[Block]:

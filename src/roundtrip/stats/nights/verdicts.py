@@ -2,33 +2,15 @@
 
 Nights are counted from 0, in the order of the site's nights, including nights that were left out.
 All ratios are of raw values to the level before.
-
-**Confirmation.**  The edge of a series is the worse end of what its earlier nights predict for one
-night.  The series is launched again n times in the same night, in rounds of random order together
-with a control: a series that had not changed.  The null hypothesis is that the median of its
-launches tonight is inside the edge, so that each launch lies beyond it with a probability of at
-most 1/2, whatever the distribution.  Then k or more of n launches lie beyond the edge with a
-probability of at most P(Binomial(n, 1/2) >= k): the sign test (J. Arbuthnot 1710; W. J. Conover,
-Practical Nonparametric Statistics, 1999, section 3.4).  For nine of nine it is 1 in 512.  These p
-are corrected over all series that were worse last night (Y. Benjamini and Y. Hochberg, 1995), at
-the site's false discovery level.  n is planned before the first launch; only lack of time reduces
-it, never a value.  The launches that showed the night worse are not used.
-
-A disturbance of this night that slows everything would confirm every series.  So the control is
-tested first: if more than half of its launches lie beyond its own edge, the machine is slower, and
-the series get no verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import scipy
-
-from roundtrip.stats.verdicts import VerdictColour, q_values
+from roundtrip.stats.verdicts import VerdictColour
 
 #: A level has returned if its distance from the old one is at most this share of the change.
 _MAX_RETURN_SHARE = 0.35
@@ -39,7 +21,7 @@ _MAX_SAME_STEP_NIGHTS = 10
 class Verdict(StrEnum):
     """Verdicts on a series, in the order in which series are listed.
 
-    `predicate` follows "3 of 40 series"; `explanation` says what it means; "" if pages say more.
+    `predicate` follows "3 of 40 series"; `explanation`: what it means, "" if pages say more.
     """
 
     colour: VerdictColour
@@ -82,7 +64,7 @@ class Verdict(StrEnum):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the series may have changed or not."""
+        """Whether it is open if the series changed."""
         return not self.is_judged or self in (Verdict.DRIFTING, Verdict.WANDERING)
 
     @property
@@ -95,8 +77,8 @@ class Verdict(StrEnum):
 class Step:
     """A change of level that began at `night`: `ratio` is the new level over the level before.
 
-    `low` and `high` are its interval.  `evidence`, with the sign of the change, is above
-    `threshold` in absolute value; `nights` of the new level were used.
+    `low` and `high`: its interval.  `evidence`, with the sign of the change, is above `threshold`
+    in absolute value; `nights`: used nights of the new level.
     """
 
     night: int
@@ -202,11 +184,11 @@ class ModeShares:
 class SeriesHistory:
     """Change points, segments and incidents of one series, oldest first, and its newest nights.
 
-    `detectable_step`: the least relative step that `sight_nights` new nights show with probability
-    `sight_power`; None with too few nights.  `reason`: what is missing for a verdict.  A level is
-    news for `news_nights`.  `nights_without_value`: the site's newest nights without a value of it
-    that counts.  `mode_shares`: a change of the shares of two modes, which is no change point.
-    `previous_history`: as of the night before the newest, as it was reported then.
+    `detectable_step`: the least relative step that `sight_nights` new nights show with
+    probability `sight_power`; None with too few nights.  `reason`: what is missing for a verdict.
+    A level is news for `news_nights`.  `nights_without_value`: how many of the site's newest nights
+    lack a value that counts.  `mode_shares`: a change of the shares of two modes, which is no
+    change point.  `previous_history`: as reported after the night before.
     """
 
     nights_used: int
@@ -231,7 +213,7 @@ class SeriesHistory:
         return tuple(n for odd in self.incidents for n in range(odd.first, odd.last + 1))
 
     def newest_step(self, accepted_night: int = -1) -> Step | None:
-        """The newest change point that is large enough and began after night `accepted_night`."""
+        """The newest change point that is an effect and began after night `accepted_night`."""
         for step in reversed(self.steps):
             if step.is_effect(self.min_effect) and step.night > accepted_night:
                 return step
@@ -257,7 +239,7 @@ class SeriesHistory:
 
     @property
     def revisions(self) -> tuple[StepRevision, ...]:
-        """Changes of the effects that were reported after the night before, oldest first."""
+        """Effects reported after the night before that moved or are gone, oldest first."""
         if self.previous_history is None:
             return ()
         old_steps, new_steps = self.previous_history._effect_steps(), self._effect_steps()
@@ -315,7 +297,7 @@ class SeriesHistory:
         return next(flaps, None)
 
     def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> ModeShares | None:
-        """The shares of the worse of two modes, if they changed after night `accepted_night`.
+        """The share of the worse of two modes, if it changed after night `accepted_night`.
 
         `ratio` is the worse mode over the other.
         """
@@ -336,9 +318,9 @@ class SeriesHistory:
     def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
 
-        The newest night takes precedence, then change points for the worse, then flapping, then
-        change points for the better.  One of these that is no news hides no drift, and not that
-        there was nothing to judge last night.
+        The newest night takes precedence, then change points for the worse, then flapping,
+        then change points for the better.  One for the better that is no news hides neither a drift
+        nor that last night lacks a value.
         """
         is_new = not self.segments or self.segments[-1].end - 1 > accepted_night
         if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
@@ -378,60 +360,6 @@ class SeriesHistory:
 
 
 def _has_returned(ratio: float, change: float, min_effect: float) -> bool:
-    """Whether a level `ratio` times an old one has returned to it after a `change` (a ratio)."""
+    """Whether a level at `ratio` times that before a `change` (a ratio) is back at that."""
     room = max(_MAX_RETURN_SHARE * abs(math.log(change)), math.log1p(min_effect))
     return abs(math.log(ratio)) <= room
-
-
-class Confirmation(StrEnum):
-    """The result of new launches of a series that was worse last night."""
-
-    CONFIRMED = "confirmed"
-    NOT_CONFIRMED = "not confirmed"
-    MACHINE_SLOWER = "the machine as a whole is slower"
-    TOO_FEW_LAUNCHES = "too few launches to tell"
-    NOT_LAUNCHED = "not launched again"
-
-
-@dataclass(frozen=True)
-class SignTest:
-    """`beyond` of a series' `launches` lie beyond its edge."""
-
-    beyond: int
-    launches: int
-
-    @property
-    def p(self) -> float:
-        """The sign test's one-sided p-value of "the series is inside its edge"."""
-        return float(scipy.stats.binom.sf(self.beyond - 1, self.launches, 0.5))
-
-    @property
-    def is_majority(self) -> bool:
-        """Whether more than half of the launches lie beyond the edge."""
-        return 2 * self.beyond > self.launches
-
-    def __str__(self) -> str:
-        return f"{self.beyond} of {self.launches}"
-
-
-def judge_repetitions(
-    tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
-) -> list[Confirmation]:
-    """Apply the rule of this module to each series that was worse last night.
-
-    `controls` has the control of each; None without one.  `level`: false discovery level.
-    """
-    result = []
-    for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
-        if not test.launches:
-            result.append(Confirmation.NOT_LAUNCHED)
-        elif control and control.is_majority:
-            result.append(Confirmation.MACHINE_SLOWER)
-        elif q <= level:
-            result.append(Confirmation.CONFIRMED)
-        else:
-            can_confirm = len(tests) * 0.5**test.launches <= level
-            result.append(
-                Confirmation.NOT_CONFIRMED if can_confirm else Confirmation.TOO_FEW_LAUNCHES
-            )
-    return result

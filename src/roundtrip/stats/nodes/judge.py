@@ -53,7 +53,7 @@ class NodeMeasure:
 
 @dataclass(frozen=True)
 class UnitEffect:
-    """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
+    """The effect of a unit in a window.  `effect`, `low`, `high`: logarithms, more is worse.
 
     `low` and `high` are None with too few launches.  `p`: the probability that healthy launches
     are as bad.  `newest_effect`: in the newest night that measured the unit.
@@ -72,7 +72,7 @@ class UnitEffect:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence against a unit in one measure: its window with the least `q`."""
+    """Evidence against a unit in one measure, by the window with the least `q`."""
 
     measure: Hashable
     unit_effect: UnitEffect
@@ -104,7 +104,7 @@ class Sensitivity:
 
     `detectable_effect`: the effect of a node, a logarithm, that is detected with the required
     power; None with too few launches, and then `extra_rounds` more are enough.  `spread`: how far
-    healthy nodes differ, a logarithm.  `node_count`: also those with too few launches.
+    healthy nodes differ, a logarithm.  `node_count` includes those with too few.
     """
 
     observed_effects: tuple[UnitEffect, ...]
@@ -123,6 +123,11 @@ class NodeVerdicts:
     sensitivities: Mapping[Hashable, Sensitivity]
     nodes: tuple[str, ...]
     tests: int
+
+    @property
+    def can_detect_effect(self) -> bool:
+        """Whether any measure detects some effect of a node with the required power."""
+        return any(each.detectable_effect is not None for each in self.sensitivities.values())
 
 
 def judge_nodes(

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.nights.verdicts import (
-    Confirmation,
-    SignTest,
-    judge_repetitions,
-)
+from roundtrip.report.confirmation import Confirmation, SignTest, judge_repetitions
 
 LEVEL = 0.05
 counts = st.integers(0, 40).flatmap(lambda n: st.builds(SignTest, st.integers(0, n), st.just(n)))
