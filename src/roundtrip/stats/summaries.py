@@ -43,8 +43,8 @@ class ValueKind(StrEnum):
 class Statistic:
     """A statistic with its `name` in words, meaningful for values of the `valid_kinds`.
 
-    `function`: of a column; None if it is computed elsewhere.  `is_normal`: it misleads unless
-    values are normally distributed.
+    `function`: of a column; None if computed elsewhere.  `is_normal`: it misleads unless values are
+    normally distributed.
     """
 
     name: str
@@ -102,7 +102,7 @@ SD_PER_MAD = 1.4826
 
 
 def robust_sd(values: np.ndarray) -> float:
-    """Standard deviation of `values`, at least one, from their median absolute deviation."""
+    """Standard deviation of one or more values, from their median absolute deviation."""
     return SD_PER_MAD * float(np.median(np.abs(values - np.median(values))))
 
 

@@ -49,7 +49,7 @@ _MIN_OUTLIER_RUNS = 3  # that are flapping
 
 @dataclass(frozen=True)
 class FittedWindow:
-    """A window of a row from index `first_index` on, cleaned, with the selected fit."""
+    """A row's nights from index `first_index` on, cleaned, and their best fit."""
 
     row: SeriesRow
     first_index: int
@@ -85,7 +85,7 @@ def judge_nights(
 
 
 def fit_windows(all_rows: Sequence[SeriesRow], settings: NightSettings) -> list[list[FittedWindow]]:
-    """The fitted windows of each row, which overlap by half; none with too few nights."""
+    """Fit each row in windows that overlap by half or more; [] with too few nights."""
     windows: list[tuple[int, int, SeriesRow]] = []
     for number, row in enumerate(all_rows):
         comparable = row.comparable_nights
@@ -164,8 +164,8 @@ def _series_history(
 def _steps_of_windows(windows: Sequence[FittedWindow], settings: NightSettings) -> list[Step]:
     """The change points of all windows, oldest first.
 
-    Of two change points of different windows within `incident_nights`, the one farther from the
-    ends of its window counts; one too near to an end that is no end of the row does not.
+    Of change points of different windows within `incident_nights`, that farthest from the ends of
+    its window counts.  None counts near an end of its window inside the row.
     """
     quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
     candidates: list[tuple[float, int, int, Step]] = []
@@ -230,7 +230,7 @@ def _row_incidents(windows: Sequence[FittedWindow]) -> Iterator[Incident]:
 def _find_drift(
     window: FittedWindow, settings: NightSettings
 ) -> tuple[LevelDrift | None, tuple[int, ...]]:
-    """Return the drift, if a line through all nights fits best, and the change points beside it."""
+    """The drift and the change points beside it; no drift unless a line fits best."""
     series, fit = window.series, window.fit
     third = series.nights // 3
     first, last = series.values[:third], series.values[-third:]
@@ -281,13 +281,13 @@ def _detectable_step(window: FittedWindow, level_nights: int, settings: NightSet
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Every night of a series and its best linear prediction from the nights before, cleaned.
+    """Each night of a window, and its best linear prediction from the cleaned nights before.
 
-    `errors_sd` [nights] are in standard deviations of the prediction, `level_deviations_sd`
-    [nights] are from the level of the night in units of `noise_sd`.  The newest night is
-    `newest_deviation` over its level; `predicted_deviation` +- `prediction_error` times the control
-    limit is its prediction.  `noise_sd`, `newest_deviation`, `predicted_deviation` and
-    `prediction_error` are logarithms.  The spread has `degrees_of_freedom` degrees of freedom.
+    `errors_sd` [nights]: deviations from the prediction, in its standard deviations.
+    `level_deviations_sd` [nights]: from the level, in units of `noise_sd`.  The newest night lies
+    `newest_deviation` above its level; predicted was `predicted_deviation` +- the control limit
+    times `prediction_error`.  `noise_sd`, `newest_deviation`, `predicted_deviation` and
+    `prediction_error` are logarithms.  `degrees_of_freedom`: of the spread.
     """
 
     errors_sd: np.ndarray
@@ -315,7 +315,7 @@ def _predict_nights(window: FittedWindow) -> _Predictions:
 
 
 def _predict_from_first(window: FittedWindow, nights: int) -> _Predictions:
-    """Predict with levels and spread from the first `nights` nights."""
+    """Predict; levels and spread are those of the first `nights` nights."""
     series, fit, n = window.series, window.fit, window.series.nights
     whiten = fit.noise.whitening_matrix[:n, :n]
     steps = np.array([0, *(point for point in fit.change_points if point < nights)])
@@ -343,9 +343,9 @@ def _predict_from_first(window: FittedWindow, nights: int) -> _Predictions:
 
 
 def _control_limit_sd(predictions: Sequence[_Predictions], settings: NightSettings) -> float:
-    """The error of a night above which it is far off, in standard deviations of its prediction.
+    """The error above which a night is far off, in standard deviations of its prediction.
 
-    At most `newest_share` of recent nights had a larger error; within the limits of `settings`.
+    At most `newest_share` of recent errors are larger; from `newest_sd` to `newest_sd_most`.
     """
     if not predictions:
         return settings.newest_sd
@@ -356,7 +356,7 @@ def _control_limit_sd(predictions: Sequence[_Predictions], settings: NightSettin
 
 
 def _judge_newest(predictions: _Predictions, control_limit_sd: float) -> NewestNight:
-    """Judge the newest night; the limit is of a known spread, so use Student's distribution."""
+    """Judge the newest night; Student's distribution, because its spread is an estimate."""
     normal_p = scipy.stats.norm.sf(control_limit_sd)
     limit = float(scipy.stats.t.isf(normal_p, predictions.degrees_of_freedom))
     error = float(predictions.errors_sd[-1])
@@ -374,7 +374,7 @@ def _judge_newest(predictions: _Predictions, control_limit_sd: float) -> NewestN
 
 
 def _find_flapping(predictions: _Predictions, settings: NightSettings) -> Iterator[Flapping]:
-    """Yield outlying nights that come and go more often than before, by Fisher's exact test."""
+    """Yield outlying nights that come and go more often than before (Fisher's exact test)."""
     n = predictions.level_deviations_sd.size
     for side in (1.0, -1.0):
         is_outlier = side * predictions.level_deviations_sd > settings.newest_sd

@@ -46,10 +46,10 @@ _SITE_PRIOR_WEIGHT_VISITS = 8
 class NoiseModel:
     """A model for up to n nights; the leading part of each array is the model for fewer nights.
 
-    `whitening_matrix` [n, n] turns such noise into independent values of variance 1; row t of
+    `whitening_matrix` [n, n] turns this noise into independent values of variance 1; row t of
     `whitened_steps` [n, n] is a whitened step of height 1 that begins in night t, and
-    `whitened_line` [n] is a whitened line that rises by 1 per night.  `log_determinant` [n] is that
-    of the covariance of the first nights.
+    `whitened_line` [n] is a whitened line that rises by 1 per night.  `log_determinant` [n]: of the
+    covariance of nights 0 to t.
     """
 
     name: str
@@ -115,11 +115,11 @@ def _build_noise_model(
 
 
 def noise_shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
-    """The shares of the models among the series of a site [models], fractions of 1.
+    """The share of each model among the series of a site [models], fractions of 1.
 
     `criteria` [series, models] are -2 log likelihoods plus penalties of change points.  An
-    empirical Bayes estimate (H. Robbins, 1956) by expectation maximisation: the prior is
-    `white_share` for white noise and equal parts for the rest, with the weight of `weight` series.
+    empirical Bayes estimate (H. Robbins, 1956) by expectation maximisation: the prior, as heavy as
+    `weight` series, is `white_share` for white noise and equal parts for the rest.
     """
     count = criteria.shape[1]
     prior = np.full(count, (1 - white_share) / (count - 1))
@@ -143,7 +143,7 @@ class Modes:
 
 @dataclass(frozen=True)
 class ModePrior:
-    """The prior of the visits of a series: a beta distribution, by default that of Jeffreys.
+    """Prior of the probability to stay in a mode: beta, by default Jeffreys'.
 
     `stay_count` nights were followed by another night in the same mode, and `leave_count` were not.
     """
@@ -183,9 +183,9 @@ def _run_lengths(mask: np.ndarray) -> np.ndarray:
 def _visit_mask(run_lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
     """Mask of the runs of a mode, of `run_lengths` nights, that may be visits like the others.
 
-    The visits give the probability that a night stays in a mode (a Markov chain of two states;
-    longer runs are censored).  A beta-geometric distribution gives the probability of so long a
-    run, times the number of visits that could have been the longest: few visits are weak evidence.
+    The visits give the probability that a night stays in a mode (a Markov chain of two states; runs
+    too long for a visit are censored).  A beta-geometric distribution gives that of so long a run,
+    times the number of visits that could be the longest: few visits are weak evidence.
     """
     is_short = run_lengths <= _MAX_VISIT_NIGHTS
     nights = np.minimum(run_lengths, _MAX_VISIT_NIGHTS + 1) - 1
@@ -202,9 +202,9 @@ def find_modes(
 ) -> Modes | None:
     """The two modes of a series that visits each repeatedly for a few nights; else None.
 
-    Most nights of the rarer mode belong to visits: a level that lasts is no mode.  A stay of more
-    than `_MAX_VISIT_NIGHTS` nights is a visit only if most series of the site have modes, and stay
-    so long.
+    Most nights of the rarer mode belong to visits: a level that lasts is no mode.  A stay of over
+    `_MAX_VISIT_NIGHTS` nights is a visit only if most series of the site have modes and stay so
+    long.
 
     The cut between the modes minimises the variance within them (N. Otsu, IEEE Transactions on
     Systems, Man, and Cybernetics 9, 1979).  `min_spread`: a lower bound of the spread.

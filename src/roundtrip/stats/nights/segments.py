@@ -144,7 +144,7 @@ def find_excursion(
 ) -> tuple[Excursion, float] | None:
     """Return an excursion, a segment that is no level, and the level around it; None without one.
 
-    It is too short for a level, and the level returns after it, or it begins the series, so that
+    It is too short for a level; either the level returns after it, or it begins the series, so that
     the level before is unknown.  The newest nights are one if they look like earlier excursions of
     the series or its site: they are then compared with their prediction.
     """
@@ -188,13 +188,13 @@ class _ProposedChangePoints:
         if len(points) > n / _NIGHTS_PER_POINT:
             points = search.predict(pen=_MANY_POINTS_PENALTY * math.log(n))
         self._points = [int(point) for point in points[:-1]]
-        self._plain_points = list(_obvious_change_points(series, self._points, settings))
+        self._plain_points = list(_plain_change_points(series, self._points, settings))
         self._statistics: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
 
     def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
-        """Return a fit whose change points the nights beside them support, too.
+        """Return a fit; the nights beside each of its change points support it, too.
 
-        Its criterion is worse for each plain change point that it lacks.
+        Its criterion is worse for each plain one that it lacks.
         """
         points: Sequence[int] = self._points
         while True:
@@ -240,10 +240,10 @@ def _side_nights(
         yield series.raw[first:point], series.raw[point:last]
 
 
-def _obvious_change_points(
+def _plain_change_points(
     series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> Iterator[int]:
-    """Yield the obvious ones of the proposed change points: slow noise has no such steps.
+    """Yield the plain ones of the proposed change points: slow noise has no such steps.
 
     The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
     standard deviations, and hardly any night is on the wrong side.
@@ -278,9 +278,9 @@ def _evidence_thresholds(
 
 
 def _is_usual_excursion(series: CleanSeries, nights: int, size: float) -> bool:
-    """Whether excursions of about so many nights, at least half as large, are known.
+    """Whether excursions of about `nights` nights and of half of `size` are known.
 
-    One of the series is enough; those of the site must be as frequent as `usual_sizes` requires.
+    One in the series is enough; the site needs as many as in `usual_excursion_sizes`.
     """
     return size <= 2 * series.usual_excursion_sizes.get(nights, 0.0) or any(
         excursion.end - excursion.begin >= nights - 1 and excursion.size >= size / 2
@@ -293,10 +293,10 @@ def standard_error_factors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Factors for the standard errors of change points, at least 1, and their degrees of freedom.
 
-    A factor is the excess scatter of the nights beside a change point over all nights; the degrees
-    of freedom (B. L. Welch, Biometrika 34, 1947) are infinite where it is 1.  The variance on
-    either side is its own if that is larger with confidence `_VARIANCE_CONFIDENCE` (chi-square),
-    else that of all nights: few nights that scatter more or less by chance do not count.
+    A factor is the scatter of the nights beside a change point over that of all; the degrees of
+    freedom (B. L. Welch, Biometrika 34, 1947) are infinite where it is 1.  The variance on either
+    side is its own if that is larger with confidence `_VARIANCE_CONFIDENCE` (chi-square), else that
+    of all nights: few nights that scatter more or less by chance do not count.
     """
     factors, freedom = np.ones(len(points)), np.full(len(points), math.inf)
     if not points:
@@ -317,7 +317,7 @@ def standard_error_factors(
 
 
 def _side_variance(side_nights: np.ndarray, pooled_variance: float) -> tuple[float, float]:
-    """The variance of the nights and its degrees of freedom; the pooled one unless it is larger.
+    """Variance of the nights and its degrees of freedom; the pooled one unless clearly less.
 
     Outliers are clipped.
     """
@@ -332,7 +332,7 @@ def _side_variance(side_nights: np.ndarray, pooled_variance: float) -> tuple[flo
 
 @cache
 def _max_sum_of_squares(nights: int) -> float:
-    """The largest sum of squares of so many nights that chance explains, in variances."""
+    """The largest sum of squares of `nights` nights by chance, over the variance."""
     return float(scipy.stats.chi2.ppf(_VARIANCE_CONFIDENCE, nights - 1)) if nights > 1 else math.inf
 
 

@@ -38,7 +38,7 @@ _ROUNDING_SD_PER_RESOLUTION = 0.4
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """One series: logarithms, indices among the site's nights, days, and node sets [nights].
+    """One series, arrays by night: log values, index among the site's nights, day, node set.
 
     Node sets are numbered from 0, the most frequent first; -1 is a night that is comparable with no
     other.
@@ -62,7 +62,7 @@ class SeriesRow:
 
 @dataclass(frozen=True)
 class Excursion:
-    """Nights `begin` to `end` (exclusive) that were `size` spreads off a level that returned."""
+    """Nights `begin` to `end` (exclusive), `size` spreads off the level, which then returned."""
 
     begin: int
     end: int
@@ -75,8 +75,8 @@ class CleanSeries:
 
     `raw` has all nights; `values` has the level in place of `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `node_set_indicators` [nights, node sets - 1] marks the
-    nights of each node set except the first.  Node sets, weekdays and the nights of two `modes` are
-    brought to one level, by a first estimate.  `usual_excursion_sizes`: those of the site.
+    nights of each node set except the first.  First estimates of the effects of node sets, weekdays
+    and the visits of `modes` are subtracted.  `usual_excursion_sizes`: of the site.
     """
 
     raw: np.ndarray
@@ -106,11 +106,10 @@ def series_rows(
 
     `days` [nights]: when each night began, days from any midnight; by default one night a day.
 
-    The `node_sets_most` most frequent node sets of a row are distinguished, the first seen first
-    among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than
-    `node_set_nights` nights are not comparable.  If more than half of the nights are on rare sets,
-    the site assigns nodes at random: then the row has one set, and differences between nodes are
-    part of its noise.
+    The `node_sets_most` most frequent node sets of a row are distinguished, of equals those seen
+    first; "not known" (-1 in `nodes`) is one set.  Sets with fewer than `node_set_nights` nights
+    are not comparable.  If more than half of the nights are on rare sets, the site assigns nodes at
+    random: then the row has one set, and differences between nodes are part of its noise.
     """
     days = np.arange(float(logs.shape[1])) if days is None else days
     for values, numbers in zip(logs, nodes, strict=True):
@@ -130,7 +129,7 @@ def series_rows(
 
 
 def clean_rows(all_rows: Sequence[SeriesRow], settings: NightSettings) -> list[CleanSeries]:
-    """The comparable nights of each row of a site, at least one, in units of their spread."""
+    """The nights (one or more) of each row of a site, cleaned, in units of their spread."""
     first_pass = [_clean_row(row, ModePrior(), settings) for row in all_rows]
     prior = site_prior([series.modes for series in first_pass])
     if prior == ModePrior():  # few series have modes
@@ -194,7 +193,7 @@ def running_median(
 
 
 def _node_set_offsets(row: SeriesRow) -> np.ndarray:
-    """A first estimate of the difference of each night's node set from the first one [nights]."""
+    """A first estimate of what each night's node set adds to the most frequent one [nights]."""
     offsets = np.zeros(row.values.size)
     if not row.node_set.any():
         return offsets
@@ -233,7 +232,7 @@ def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
 
 
 def _night_to_night_sd(logs: np.ndarray, deviations: np.ndarray, min_spread: float) -> float:
-    """Robust standard deviation from night to night, at least what the resolution allows."""
+    """Robust night-to-night standard deviation, at least that of the clock's rounding."""
     sd = (
         SD_PER_MAD * float(np.median(np.abs(deviations))) / 0.95
     )  # the running median follows part of it
@@ -254,7 +253,7 @@ def _clock_resolution(logs: np.ndarray) -> float:
 
 
 def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
-    """Yield short runs of nights far from the level on one side that other nights follow.
+    """Yield short runs of nights far from the level, on one side; a last run does not count.
 
     After a run among the newest nights, the next night must be nearer to the level before the run
     than to the run: too few nights show the level after it.

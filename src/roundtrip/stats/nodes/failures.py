@@ -108,7 +108,7 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
 
 @dataclass(frozen=True)
 class _FailureWindow:
-    """Failures from night `first` on, against the rate of all other nodes from night `since` on.
+    """Failures of a node from night `first` on, against the rate of the others from `since` on.
 
     `windows`: how many windows are tested, for the correction.
     """
@@ -120,7 +120,7 @@ class _FailureWindow:
     windows: int
 
     def flaky_nodes(self) -> list[FlakyNode]:
-        """The flaky nodes; the last flaky exclusion ends the list, as in outlier tests."""
+        """The flaky nodes, excluded in turn; the last flaky one ends the list."""
         groups: list[tuple[int, ...]] = []
         flaky_count = patience = 0
         limit = int(MAX_EXCLUDED_SHARE * len(self.outcomes.names))
@@ -162,7 +162,7 @@ class _FailureWindow:
     ) -> FlakyNode | None:
         """`group` if it fails more often than the others, over all launches and within strata.
 
-        Launches on `excluded_nodes` do not count.  None if it does not, or has recovered.
+        Else, or if it has recovered, None.  Launches on `excluded_nodes` do not count.
         """
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         mask = self._mask_without([other for other in excluded_nodes if other not in group])

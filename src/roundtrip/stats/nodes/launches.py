@@ -203,7 +203,7 @@ class _ClippedScores:
 def fit_node_effects(
     launches: NodeLaunches, mask: np.ndarray, spread_least: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit the launches in `mask`; return costs without nodes [launches] and effects [nodes].
+    """Fit the launches in `mask`; return costs less the effects, and effects [nodes].
 
     Both are on the log scale, costs also of launches outside `mask`; the median of the effects is
     0.  `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
@@ -239,7 +239,7 @@ def robust_spread(values: np.ndarray, least: float) -> float:
 
 
 def _level_blocks(launches: NodeLaunches, mask: np.ndarray) -> np.ndarray:
-    """The block of each launch, which has one level: a round, or a night's small rounds."""
+    """The block of each launch: a round, or all small rounds of a night, at one level."""
     night_block = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
     round_block = night_block + launches.round + 1
     numbers, index = np.unique(round_block, return_inverse=True)
@@ -276,7 +276,7 @@ class HealthyLaunches:
         return self._mask if unit not in self._unit_masks else ~self._excluded_mask(unit)
 
     def residuals(self, unit: Unit, indices: np.ndarray) -> np.ndarray:
-        """Residuals of the launches `indices` with the effect of `unit`, on the log scale."""
+        """Log residuals of the launches `indices`, which keep the effect of `unit`."""
         members = () if unit.kind is UnitKind.LINK else unit.members
         effect = np.append(self._effect, 0.0)
         effect[list(members)] = 0.0
@@ -308,7 +308,7 @@ class HealthyLaunches:
 
     @cached_property
     def _pooled_residuals(self) -> np.ndarray:
-        """Residuals of the healthy launches, once for each node, with the effect of that node."""
+        """Residuals of the healthy launches, once for each node, whose effect they keep."""
         effect = np.append(self._effect, 0.0)[self.launches.nodes]
         rest = self.launches.cost - self._base - effect.sum(axis=1)
         mask = (self.launches.nodes != NO_SECOND_NODE) & self._mask[:, None]
