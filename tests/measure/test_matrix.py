@@ -57,6 +57,29 @@ def build(*checks: CheckPlan, site: FakeSite | None = None) -> matrix.Matrix:
     return matrix.build_matrix(campaign, site or FakeSite())  # type: ignore[arg-type]
 
 
+class EmptySite(FakeSite):
+    """A machine without a toolchain: ReFrame lists no case."""
+
+    partitions = {"smp": {**FakeSite.partitions["smp"], "environs": []}}
+    spack_folder: Path | None = None
+
+    def list_tests(self, *arguments: object, **options: object) -> CheckListing:
+        return CheckListing(self.tests(), [], {})
+
+
+@pytest.mark.parametrize(
+    ("spack_folder", "command"),
+    [(None, "roundtrip toolchains a"), (Path("spack"), "spack install")],
+)
+def test_without_a_toolchain_the_command_that_builds_one(
+    spack_folder: Path | None, command: str
+) -> None:
+    site = EmptySite()
+    site.spack_folder = spack_folder
+    with pytest.raises(UserError, match=f"has no toolchain yet; build some: {command}$"):
+        build(CheckPlan("NetPIPE", 1, toolchains=("a",)), site=site)
+
+
 def test_all_values_of_what_is_not_named() -> None:
     plan = build(CheckPlan("NetPIPE", 1))
     assert len(plan.expected) == 2

@@ -103,6 +103,10 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
             else:
                 reason = _skip_reason(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
+    if not any(config["environs"] for config in site.partitions.values()):
+        names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
+        build = "spack install" if site.spack_folder else f"roundtrip toolchains {' '.join(names)}"
+        raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         why = f"nothing of this campaign can run on site '{site.name}'"
@@ -134,11 +138,6 @@ def _list_tests(campaign: Campaign, site: Site) -> Iterator[tuple[CheckPlan, Che
             raise
         if not all(_has_tests(plan, listing.tests) for plan in batch):
             listing = site.list_tests(files)  # all tests, for the list of choices in the message
-        if not listing.tests:
-            names = dict.fromkeys(name for plan in batch for name in plan.toolchains or ())
-            words = ["roundtrip toolchains", *names]
-            build = "spack install" if site.spack_folder else " ".join(words)
-            raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
         yield from ((plan, listing) for plan in batch)
 
 
