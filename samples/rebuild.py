@@ -9,10 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
+from roundtrip.content.blocks import StrongText
 from roundtrip.history import detection
 from roundtrip.measure import analysis
 from roundtrip.report import publish
-from roundtrip.report.blocks import StrongText
 from roundtrip.report.pages import history, write
 
 HERE = Path(__file__).resolve().parent

@@ -16,6 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import identity
 from roundtrip.sites import programs
 from roundtrip.sites.toolchains import spec
+from roundtrip.study import get_study
 
 from .placement import OnPairs
 from .simulation import Simulation
@@ -234,12 +235,11 @@ class PerfVariables(rfm.RegressionTestPlugin):
     @run_before("performance")
     def set_perf_variables(self):
         # Imported here: listing checks must not load the reader of samples.
-        from roundtrip import studies
         from roundtrip.measure import samples
         from roundtrip.studies import derivation
 
         rows = samples.read_rows(f"{self.stagedir}/samples.csv")
-        figures = derivation.perf_variables(studies.get(self.study), rows)
+        figures = derivation.perf_variables(get_study(self.study), rows)
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
             for name, (value, unit) in figures.items()

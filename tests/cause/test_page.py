@@ -8,7 +8,7 @@ from roundtrip.cause import journal, page
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.questions import Span
-from roundtrip.report.blocks import Report, Table
+from roundtrip.content.blocks import Report, Table
 
 OPTION = "OMPI_MCA_a_variable_with_a_name_that_fills_the_line not set → 4096"
 FACTS = [OPTION, "MPI 1 → 2", "kernel 5 → 6", "compiler 12 → 14"]

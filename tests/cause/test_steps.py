@@ -12,10 +12,10 @@ from roundtrip.cause import checks, facts, journal, steps
 from roundtrip.cause.journal import Entry, Journal
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
+from roundtrip.content.series import NODE_SET_FACT, FactChange
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import pseudonyms, round_robin
-from roundtrip.report.pages.series import NODE_SET_FACT, FactChange
 from roundtrip.sites.schedulers.interface import Node
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"

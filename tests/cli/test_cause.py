@@ -20,13 +20,13 @@ from typer.testing import CliRunner, Result
 from roundtrip.cause import steps
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause
+from roundtrip.content.series import FactChange
 from roundtrip.errors import UserError
 from roundtrip.history import published
 from roundtrip.measure import environment, matrix, session, tree
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.report import publish
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import FactChange
 from roundtrip.sites.site import Case
 
 COMMITS, SLOW = 8, 6

@@ -12,11 +12,12 @@ from typer.testing import CliRunner, Result
 
 from roundtrip import paths
 from roundtrip.cli import app, run
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, matrix, records, tree
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.tree import RunTree
-from roundtrip.report import confirmation, data
+from roundtrip.report import confirmation
 from roundtrip.report.sections import history
 from roundtrip.sites.site import Case
 

@@ -12,10 +12,10 @@ from compare.conftest import MPICH, OPENMPI, THIRD, sides
 from rich.console import Console
 from support.command import parse_answer
 
+from roundtrip import units
 from roundtrip.compare import forms, model
 from roundtrip.compare.model import Comparison, Series
 from roundtrip.compare.side import Fact
-from roundtrip.report import units
 from roundtrip.stats.verdicts import Verdict
 
 RUN = "local/synthetic/2026-11-21 07:00 UTC"

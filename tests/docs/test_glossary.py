@@ -10,10 +10,10 @@ import pytest
 from support import ring
 from support.measured import study_section
 
+from roundtrip.content import data, labels
+from roundtrip.content.blocks import Block, CollapsibleBlocks, ReportSection, Table
 from roundtrip.measure import bundle, bundle_rows
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report import data, labels
-from roundtrip.report.blocks import Block, CollapsibleBlocks, ReportSection, Table
 from roundtrip.report.build import build_report
 from roundtrip.stats.verdicts import Family, Verdict
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from support.nights import CAMPAIGN, SITE, NightWriter, start_time
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
+from roundtrip.content.blocks import Report
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import bundle, manifest, reader
-from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Report
+from roundtrip.report import renderers
 from roundtrip.report.sections import history
 
 ENVIRON = "openmpi41-boost181"

@@ -8,11 +8,11 @@ from random import Random
 from fuzz.bundles import tree
 from fuzz.mutate import mutated
 from roundtrip import files
+from roundtrip.content.data import read_bundle
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan_launches
 from roundtrip.report.build import build_report
-from roundtrip.report.data import read_bundle
 
 
 def check(random: Random, folder: Path) -> bool:

@@ -10,12 +10,13 @@ from support.nights import CAMPAIGN, SITE, NightWriter
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest
-from roundtrip.report import data, renderers
+from roundtrip.report import renderers
 from roundtrip.report.build import build_report
 from roundtrip.report.sections import history
 

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from support.pairs import CAMPAIGN, SITE, PairNightWriter, pseudonym
 
+from roundtrip.content import data
 from roundtrip.history import ledger, node_faults, nodes
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.ledger import Ledger
 from roundtrip.measure import analysis, bundle_tables, manifest
-from roundtrip.report import data
 
 THRESHOLDS = analysis.default_settings()
 

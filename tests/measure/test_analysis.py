@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.studies.netpipe import Thresholds
+from roundtrip.study import get_study
 
 FILE = Path("analysis.toml")
 
@@ -137,7 +137,7 @@ def test_a_site_may_give_a_study_a_margin_of_its_own() -> None:
 def test_a_study_declares_its_margin_and_the_site_may_replace_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(type(studies.get("ring")), "equivalence_margin", 0.1)
+    monkeypatch.setattr(type(get_study("ring")), "equivalence_margin", 0.1)
     declared = analysis.default_settings()
     assert declared.statistics.for_study("ring").equivalence_margin == 0.1
     assert declared.default_toml == "[statistics.equivalence_margins]\nring = 0.1"

@@ -14,6 +14,8 @@ from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import model
+from roundtrip.content import data
+from roundtrip.content.labels import simulated_notice as notice
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.measure import bundle, bundle_tables, launches, manifest, records, samples
@@ -29,9 +31,7 @@ from roundtrip.measure.bundle_rows import (
     LaunchRow,
 )
 from roundtrip.measure.columns import decode_row, encode_row, setting_rows, table_columns
-from roundtrip.report import data
 from roundtrip.report.build import build_report
-from roundtrip.report.labels import simulated_notice as notice
 from roundtrip.stats.summaries import lower_rank
 
 LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"

@@ -17,6 +17,7 @@ from support.nights import NightWriter
 from support.synthetic import SyntheticTree
 
 from roundtrip import paths
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.files import parse_toml
 from roundtrip.history import facts
@@ -25,7 +26,7 @@ from roundtrip.measure import analysis, bundle, manifest, pseudonyms, public_fil
 from roundtrip.measure.disclosure import DIGEST_PATTERN, TUNING_PREFIXES, Redactor, withhold_private
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.measure.public_files import WITHHELD_FILE, EnvironmentFiles
-from roundtrip.report import data, public, publish
+from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
 from roundtrip.report.pages.write import write_pages
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from support.launches import write_launch
 
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, environment
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import RunOutcome
-from roundtrip.report import data
 from roundtrip.sites import machine
 from roundtrip.sites.site import Case
 

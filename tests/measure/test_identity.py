@@ -13,12 +13,12 @@ from support.json_files import content, edit
 from support.launches import MPI_LIBRARY_FILE, MPICH_VERSION_TEXT, RANK_IDENTITY
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
+from roundtrip.content.blocks import plain_text
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, identity
 from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.launches import scan_launches
-from roundtrip.report import data
-from roundtrip.report.blocks import plain_text
 from roundtrip.report.sections import launches
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation

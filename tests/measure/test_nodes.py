@@ -13,11 +13,11 @@ from support.bundles import rewrite_table
 from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
 
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables, manifest, records, round_robin, scheduler
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.records import NodesRecord
-from roundtrip.report import data
 from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.schedulers.slurm.facts import parse_nodes
 

@@ -12,7 +12,7 @@ from measure.conftest import ENVIRON, Maker
 from reframe.core.exceptions import SpawnedProcessError
 from support.json_files import content
 
-from roundtrip import studies
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, bundle, campaign_file, completion, outcome
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
@@ -20,11 +20,11 @@ from roundtrip.measure.completion import LaunchCounts, count_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.tree import RunTree
-from roundtrip.report import data
 from roundtrip.report.build import build_report
 from roundtrip.sites.site import Case
 from roundtrip.stats.planning import Decidability
 from roundtrip.studies import ddtbench, npb
+from roundtrip.study import load_studies
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 EIGHT = tuple(f"mpi{m}-boost{b}" for m in range(4) for b in range(2))
@@ -56,7 +56,7 @@ MARKED = "wan-marks"
 def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[ExpectedCase]:
     """All that `plan` requests, of a site that can run everything."""
     values = {**OFFERED.get(plan.name, {}), **plan.parameters}
-    study = next(item.name for item in studies.load() if plan.name.lower().startswith(item.name))
+    study = next(item.name for item in load_studies() if plan.name.lower().startswith(item.name))
     cases = []
     for combination in product(*values.values()):
         parameters = dict(zip(values, combination, strict=True))

@@ -15,10 +15,10 @@ from support.json_files import edit
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import paths
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, pseudonyms
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN, Pseudonyms
-from roundtrip.report import data
 
 KEY = b"a key of 16 bytes"
 #: Of host n1 with that key.

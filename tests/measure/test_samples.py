@@ -14,13 +14,13 @@ from support.json_files import content
 from support.synthetic import SyntheticTree
 
 from roundtrip import files
+from roundtrip.content import data
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle, bundle_rows, samples
 from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA, SAMPLES_SCHEMA
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.run_record import Seal
 from roundtrip.model import json_schema
-from roundtrip.report import data
 from roundtrip.report.sections import launches
 from roundtrip.studies.netpipe import output as netpipe_output
 

@@ -17,11 +17,12 @@ from support.launches import write_launch
 from support.software import CONTROLLER_LOST_MESSAGE, SLURM
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
 from roundtrip.measure import bundle, scheduler
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.scheduler import PendingJobs, describe_pending_job
-from roundtrip.report import data, renderers
+from roundtrip.report import renderers
 from roundtrip.report.build import build_report
 from roundtrip.sites.schedulers import slurm
 from roundtrip.sites.schedulers.interface import Maintenance

@@ -41,18 +41,19 @@ from support.audited import (
 )
 from support.bundles import RECORDED_BUNDLES, read_tree
 
-from roundtrip import studies
-from roundtrip.report import build, data
+from roundtrip.content import data
+from roundtrip.content.blocks import Cell, Column, ReportSection, Table
+from roundtrip.content.series import SeriesMedians
+from roundtrip.report import build
 from roundtrip.report.audit import section
 from roundtrip.report.audit.section import RULES, RuleScope
 from roundtrip.report.audit.subject import AuditedSection, AuditSubject, RuleOutcome
-from roundtrip.report.blocks import Cell, Column, ReportSection, Table
-from roundtrip.report.pages.series import SeriesMedians
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit, pure_number
 from roundtrip.stats import summaries
 from roundtrip.stats.summaries import Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import Verdict, judge
 from roundtrip.studies.derivation import AuditFacts
+from roundtrip.study import get_study
+from roundtrip.units import ConfidenceLevel, Quantity, Unit, pure_number
 
 Maker = Callable[..., Any]
 
@@ -377,7 +378,7 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     bundle_data = read_tree(tree)
     report = build.build_report(bundle_data)
     texts = rows(report.sections[-1])
-    study = studies.get(bundle_data.launches["study"][0])
+    study = get_study(bundle_data.launches["study"][0])
     results = {row[0]: row[3] for row in texts if row[2] == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
         assert results[rule] == "fail", rule

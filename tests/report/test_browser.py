@@ -15,10 +15,11 @@ from support.pairs import PairNightWriter
 from support.synthetic import SyntheticTree
 from support.virtual import await_true
 
+from roundtrip.content import data, plot
 from roundtrip.measure import bundle, store
-from roundtrip.report import data, plot, publish, renderers
+from roundtrip.report import publish, renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.units import Unit
+from roundtrip.units import Unit
 
 Maker = Callable[..., Any]
 

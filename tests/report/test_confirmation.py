@@ -14,9 +14,10 @@ from support.bundles import redigest_bundle
 from support.command import parse_answer, run_roundtrip
 from support.nights import CAMPAIGN, NODE_PSEUDONYM, SITE, NightWriter
 
+from roundtrip.content import data
 from roundtrip.history import ledger
 from roundtrip.measure import manifest, records, store
-from roundtrip.report import confirmation, data, renderers
+from roundtrip.report import confirmation, renderers
 from roundtrip.report.build import build_report
 from roundtrip.report.confirmation import ConfirmationResult
 from roundtrip.report.pages import write

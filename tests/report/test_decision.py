@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from support.bundles import read_tree
 
-from roundtrip import studies
+from roundtrip import units
+from roundtrip.content.blocks import BulletList, Report, ReportSection, Table, plain_text
+from roundtrip.content.data import BundleData
 from roundtrip.measure import analysis, outcome
-from roundtrip.report import build, units
-from roundtrip.report.blocks import BulletList, Report, ReportSection, Table, plain_text
-from roundtrip.report.data import BundleData
+from roundtrip.report import build
 from roundtrip.report.speeds import ComparedToolchains, ToolchainComparison
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import PlannedCase
+from roundtrip.study import PlannedCase, get_study
 
 Maker = Callable[..., Any]
 ENVIRON = "openmpi41-boost181"
@@ -171,7 +171,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(ENVIRON, MPICH))
-    section = find_section(studies.get("netpipe"), read_tree(tree))
+    section = find_section(get_study("netpipe"), read_tree(tree))
     assert section is not None
     claim_counts = Counter(claim.family for claim in section.ratios_by_claim())
     cases = [

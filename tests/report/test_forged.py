@@ -10,9 +10,10 @@ from support.bundles import rewrite_table, set_column
 from support.json_files import content, edit
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables
-from roundtrip.report import data, publish
+from roundtrip.report import publish
 
 ENVIRON = "openmpi41-boost181"
 

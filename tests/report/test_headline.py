@@ -9,16 +9,17 @@ import polars as pl
 import pytest
 from support.bundles import RECORDED_BUNDLES, read_tree
 
-from roundtrip import studies
+from roundtrip import units
+from roundtrip.content import data, labels
+from roundtrip.content.blocks import Table, plain_text
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report import data, labels, units
-from roundtrip.report.blocks import Table, plain_text
 from roundtrip.report.sections import headline
 from roundtrip.report.speeds import LaunchValue, median_quantity
-from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
+from roundtrip.study import get_study
+from roundtrip.units import Quantity
 
-NETPIPE = studies.get("netpipe")
+NETPIPE = get_study("netpipe")
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from support import years
 from support.browser import CHROMIUM, NO_CHROMIUM_REASON, Browser
 
+from roundtrip.content.series import split_series
 from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.history import HistoryPage
-from roundtrip.report.pages.series import split_series
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM_REASON)
 

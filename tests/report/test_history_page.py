@@ -11,14 +11,13 @@ import polars as pl
 import pytest
 from support import years
 
+from roundtrip.content.nights import judge_all_series, judge_series
+from roundtrip.content.series import HistorySeries, display_unit, series_key, split_series
 from roundtrip.history.annotations import accepted_levels
 from roundtrip.report.drawing import plot_drawings
-from roundtrip.report.nights import judge_all_series, judge_series
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.answers import night_pairs, series_with_figures
 from roundtrip.report.pages.history import HistoryPage
-from roundtrip.report.pages.series import HistorySeries, display_unit, series_key, split_series
-from roundtrip.report.units import NO_VALUE, Quantity
 from roundtrip.stats.nights.verdicts import (
     LevelDrift,
     NewestNight,
@@ -27,6 +26,7 @@ from roundtrip.stats.nights.verdicts import (
     Step,
     Verdict,
 )
+from roundtrip.units import NO_VALUE, Quantity
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
 STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)

@@ -13,16 +13,9 @@ import pytest
 from support import years
 from support.nights import CAMPAIGN, ENVIRON, NODE_PSEUDONYM, SITE, NightWriter
 
-from roundtrip.history import ledger
-from roundtrip.history.annotations import Annotation
-from roundtrip.history.night_rows import PROVENANCE
-from roundtrip.measure import manifest
-from roundtrip.report import data, renderers
-from roundtrip.report.blocks import plain_text
-from roundtrip.report.build import build_report
-from roundtrip.report.pages import series
-from roundtrip.report.pages.answers import report_answers
-from roundtrip.report.pages.series import (
+from roundtrip.content import data, series
+from roundtrip.content.blocks import plain_text
+from roundtrip.content.series import (
     Calendar,
     FactChange,
     HistorySeries,
@@ -31,8 +24,15 @@ from roundtrip.report.pages.series import (
     series_key,
     split_series,
 )
+from roundtrip.history import ledger
+from roundtrip.history.annotations import Annotation
+from roundtrip.history.night_rows import PROVENANCE
+from roundtrip.measure import manifest
+from roundtrip.report import renderers
+from roundtrip.report.build import build_report
+from roundtrip.report.pages.answers import report_answers
 from roundtrip.report.sections import history
-from roundtrip.report.units import NO_VALUE
+from roundtrip.units import NO_VALUE
 
 CHANGED = 36
 

@@ -10,7 +10,7 @@ from support.bundles import read_tree
 from support.json_files import edit
 from support.synthetic import pseudonym
 
-from roundtrip.report.blocks import (
+from roundtrip.content.blocks import (
     BulletList,
     Paragraph,
     ReportSection,
@@ -18,7 +18,7 @@ from roundtrip.report.blocks import (
     flatten_blocks,
     plain_text,
 )
-from roundtrip.report.data import BundleData
+from roundtrip.content.data import BundleData
 from roundtrip.report.sections import launches
 
 ENVIRON = "openmpi41-boost181"

@@ -13,16 +13,16 @@ from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
 from support.bundles import SITE, Publisher
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
-from roundtrip.report import data
-from roundtrip.report.data import BundleData
 from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.machines import HeadlineValue
 from roundtrip.report.pages.write import CampaignSite, HistorySummary
 from roundtrip.studies import derivation
-from roundtrip.studies.study import Study
+from roundtrip.study import Study
 
 #: The processors of the nights.
 PROCESSORS = ("AMD EPYC", "Xeon", "Xeon", "Xeon")

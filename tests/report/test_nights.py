@@ -13,10 +13,11 @@ import pytest
 from support.bundles import rewrite_table, set_column
 from support.synthetic import SyntheticTree
 
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import bundle, manifest
-from roundtrip.report import data, publish
+from roundtrip.report import publish
 from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"

@@ -12,12 +12,8 @@ from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
 from support.pairs import CAMPAIGN, NODE_EMULATION, SITE, PairNightWriter, pseudonym
 from support.simulated import find_unlabelled_rows
 
-from roundtrip.history import ledger
-from roundtrip.history.nodes import MeasureName
-from roundtrip.measure import manifest
-from roundtrip.report import data, renderers
-from roundtrip.report import nodes as words
-from roundtrip.report.blocks import (
+from roundtrip.content import data
+from roundtrip.content.blocks import (
     CollapsibleBlocks,
     Figure,
     Report,
@@ -25,14 +21,19 @@ from roundtrip.report.blocks import (
     Table,
     plain_text,
 )
+from roundtrip.content.plot import HeatMap, heat_map_json
+from roundtrip.content.series import split_series
+from roundtrip.history import ledger
+from roundtrip.history.nodes import MeasureName
+from roundtrip.measure import manifest
+from roundtrip.report import nodes as words
+from roundtrip.report import renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.pages.series import split_series
 from roundtrip.report.painter import first_svg_file
-from roundtrip.report.plot import HeatMap, heat_map_json
 from roundtrip.report.sections import nodes
-from roundtrip.report.units import printable
 from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
+from roundtrip.units import printable
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
 

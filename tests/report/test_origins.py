@@ -8,16 +8,17 @@ import polars as pl
 import pytest
 from support.bundles import RECORDED_BUNDLES
 
+from roundtrip import units
+from roundtrip.content.blocks import Table
+from roundtrip.content.data import read_bundle
+from roundtrip.content.series import HistorySeries, SeriesMedians, split_series
 from roundtrip.history import ledger
-from roundtrip.report import publish, renderers, units
-from roundtrip.report.blocks import Table
+from roundtrip.report import publish, renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.data import read_bundle
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import HistorySeries, SeriesMedians, split_series
-from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
+from roundtrip.units import Unit
 
 _LINK = re.compile(r"history\.html#series=([^\")]*)")
 _ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")

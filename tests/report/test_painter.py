@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.audited import chart_with_limit, line_chart
 
-from roundtrip.report import painter, svg
-from roundtrip.report.blocks import Figure
-from roundtrip.report.plot import (
+from roundtrip.content.blocks import Figure
+from roundtrip.content.plot import (
     DIAMOND,
     LINK_BOUND_NAME,
     SQUARE,
@@ -27,7 +26,8 @@ from roundtrip.report.plot import (
     ReferenceLine,
     View,
 )
-from roundtrip.report.units import Unit
+from roundtrip.report import painter, svg
+from roundtrip.units import Unit
 
 COLOUR = ("#0b4f94", "#a9d3fb")
 SIZES = Axis("Message size", Unit.BYTES, 1, 1 << 20, True)

@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 from support.json_files import content
 
-from roundtrip import studies
-from roundtrip.measure import bundle
-from roundtrip.measure.columns import setting_rows
-from roundtrip.report import data, labels, renderers
-from roundtrip.report.blocks import (
+from roundtrip.content import data, labels, series
+from roundtrip.content.blocks import (
     Column,
     Figure,
     Gallery,
@@ -24,11 +21,14 @@ from roundtrip.report.blocks import (
     plain_text,
     text_cells,
 )
+from roundtrip.content.plot import Axis, Curve, Plot, View
+from roundtrip.measure import bundle
+from roundtrip.measure.columns import setting_rows
+from roundtrip.report import renderers
 from roundtrip.report.build import build_report
 from roundtrip.report.drawing import Drawing
-from roundtrip.report.pages import series
-from roundtrip.report.plot import Axis, Curve, Plot, View
-from roundtrip.report.units import Unit
+from roundtrip.study import load_studies
+from roundtrip.units import Unit
 
 ENVIRON = "openmpi41-boost181"
 HOSTILE = '<script>alert(1);"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'
@@ -216,7 +216,7 @@ def report(make_tree: Callable[..., Any]) -> Report:
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
     questions = [part.question for part in report.top_sections]
-    study_questions = {study.name: study.question for study in studies.load()}
+    study_questions = {study.name: study.question for study in load_studies()}
     assert questions == [
         study_questions["netpipe"],
         "Which MPI and which Boost is fastest here, and how fast?",

@@ -9,9 +9,10 @@ from support.bundles import read_tree
 from support.json_files import edit
 from support.simulated import find_unlabelled, simulate
 
+from roundtrip.content import data, labels
+from roundtrip.content.blocks import Report, Table, flatten_blocks
 from roundtrip.measure import bundle, launches, samples
-from roundtrip.report import data, labels, publish, renderers
-from roundtrip.report.blocks import Report, Table, flatten_blocks
+from roundtrip.report import publish, renderers
 from roundtrip.report.build import build_report
 
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")

@@ -9,9 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from support.browser import CHROMIUM, NO_CHROMIUM_REASON, open_browser
 
-from roundtrip.measure import store
-from roundtrip.report import painter, pdf, renderers
-from roundtrip.report.blocks import (
+from roundtrip.content.blocks import (
     Answer,
     Cell,
     Column,
@@ -21,8 +19,10 @@ from roundtrip.report.blocks import (
     Table,
     make_answer,
 )
-from roundtrip.report.plot import Axis, Curve, Plot, View
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.plot import Axis, Curve, Plot, View
+from roundtrip.measure import store
+from roundtrip.report import painter, pdf, renderers
+from roundtrip.units import Quantity, Unit
 
 SIZES = Axis("Message size", Unit.BYTES, 1, 1 << 20, True)
 RATES = Axis("Bandwidth", Unit.MB_S, 0.1, 1000, True)

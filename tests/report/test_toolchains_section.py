@@ -9,16 +9,16 @@ import pytest
 from support.bundles import read_tree
 from support.json_files import edit
 
+from roundtrip.content.blocks import BulletList, ReportSection, Table, plain_text
 from roundtrip.measure import records
 from roundtrip.report import speeds
-from roundtrip.report.blocks import BulletList, ReportSection, Table, plain_text
 from roundtrip.report.build import build_report
 from roundtrip.report.sections import rankings, toolchains
 from roundtrip.report.speeds import Setting, ToolchainComparison
-from roundtrip.report.units import printable
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, judge
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
+from roundtrip.units import printable
 
 OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 FAST, SLOW = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"

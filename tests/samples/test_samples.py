@@ -8,11 +8,11 @@ from types import ModuleType
 import polars as pl
 import pytest
 
+from roundtrip.content import series
 from roundtrip.history import detection
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis, store
 from roundtrip.report import publish
-from roundtrip.report.pages import series
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 SAMPLE = SAMPLES / "sixty-nights"

@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle
 
+from roundtrip import units
+from roundtrip.content.plot import CIRCLE, SQUARE
 from roundtrip.measure import analysis
-from roundtrip.report import units
 from roundtrip.report.painter import first_svg_file as drawing_of
-from roundtrip.report.plot import CIRCLE, SQUARE
-from roundtrip.report.units import Unit
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import display
 from roundtrip.studies.display import (
@@ -24,7 +23,8 @@ from roundtrip.studies.display import (
     size_scale,
 )
 from roundtrip.studies.panel import CasePanels
-from roundtrip.studies.study import BLUE, ORANGE, Arm, palette
+from roundtrip.study import BLUE, ORANGE, Arm, palette
+from roundtrip.units import Unit
 
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from roundtrip import units
 from roundtrip.measure import analysis
-from roundtrip.report import units
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 from roundtrip.studies.findings import (

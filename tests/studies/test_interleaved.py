@@ -7,18 +7,17 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, launch_samples, measured_bundle
 
+from roundtrip.content.blocks import Cell, Paragraph, ReportSection
+from roundtrip.content.data import BundleData
 from roundtrip.measure import samples
 from roundtrip.measure.columns import setting_rows
 from roundtrip.model import Sizes, StrictRecord
-from roundtrip.report.blocks import Cell, Paragraph, ReportSection
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import ValueKind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEED_COLUMNS
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import (
+from roundtrip.study import (
     BLUE,
     GREY,
     ORANGE,
@@ -29,6 +28,7 @@ from roundtrip.studies.study import (
     Study,
     always_primary,
 )
+from roundtrip.units import Unit, printable
 
 SIZES, AT_SIZES = (8, 1 << 20), " at 8 B, 1 MiB"
 

@@ -7,14 +7,13 @@ import polars as pl
 import pytest
 from studies.test_packages import UNMEASURED, planned_cases, read_sample
 
-from roundtrip import studies
+from roundtrip.content.data import BundleData
 from roundtrip.measure import bundle_tables, samples
-from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import derivation
 from roundtrip.studies.findings import ArmClaim
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import Contrast, Study, always_primary
+from roundtrip.study import Contrast, Study, always_primary, metrics_by_study
 
 #: A contrast of two arms that launches of a sample interleave, by campaign; NPB interleaves none.
 PAIRS = {
@@ -72,8 +71,8 @@ def test_a_further_metric_is_declared_and_the_rest_follows(
         measured = replace(measured, launches=launches, samples=rows)
     study, more = with_more_metrics(first, campaign), with_bandwidths(first, measured)
 
-    monkeypatch.setattr(studies, "load", lambda: (study,))
-    monkeypatch.setattr(samples, "metrics_by_study", derivation.metrics_by_study.__wrapped__)
+    monkeypatch.setattr("roundtrip.study.load_studies", lambda: (study,))
+    monkeypatch.setattr(samples, "metrics_by_study", metrics_by_study.__wrapped__)
     launch = more.samples.collect().partition_by("launch")[0].select(*samples.CSV_SCHEMA)
     assert not samples.parse(launch.write_csv().encode(), Path("samples.csv")).faults
 

@@ -23,7 +23,7 @@ from roundtrip.stats.verdicts import Family, judge
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEED_COLUMNS
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import PlannedCase, Study
+from roundtrip.study import PlannedCase, Study, load_studies
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = CHECKOUT / "docs" / "add-a-study.md"
@@ -136,12 +136,12 @@ def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, A
 
 
 def test_the_test_of_a_written_study_passes(written: dict[str, Any], tmp_path: Path) -> None:
-    studies.load.cache_clear()
+    load_studies.cache_clear()
     try:
         tests = runpy.run_path(str(tmp_path / "tests/studies/barrier/test_barrier.py"))
         tests["test_a_figure_is_the_median_of_its_arm"]()
     finally:
-        studies.load.cache_clear()
+        load_studies.cache_clear()
 
 
 def commands() -> list[str]:

@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from roundtrip.report.blocks import Table
+from roundtrip.content.blocks import Table
 from roundtrip.studies.node_efficiency import TIME_COLUMNS, NodeEfficiency
 from roundtrip.studies.osu.curves import ideal_step_count
 

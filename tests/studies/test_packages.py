@@ -12,17 +12,29 @@ import pytest
 from support.measured import sample_frame
 
 from roundtrip import studies
+from roundtrip.content import data
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.run_record import RECORD_BY_STUDY
-from roundtrip.report import data
 from roundtrip.report.sections.spread import launch_spread_values
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import METRICS, AuditFacts, metrics_by_study
+from roundtrip.studies.derivation import AuditFacts
 from roundtrip.studies.findings import ArmClaim
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, PlannedPoints, Study
+from roundtrip.study import (
+    BLUE,
+    METRICS,
+    ORANGE,
+    Arm,
+    Contrast,
+    PlannedCase,
+    PlannedPoints,
+    Study,
+    get_study,
+    load_studies,
+    metrics_by_study,
+)
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("cause", "compare", "history", "measure", "report", "stats")
@@ -35,7 +47,7 @@ NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_t
 
 def test_all_studies_are_found_in_their_order() -> None:
     packages = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
-    all_studies = studies.load()
+    all_studies = load_studies()
     assert {study.name for study in all_studies} == packages
     assert [study.order for study in all_studies] == sorted(study.order for study in all_studies)
     assert [study.title for study in all_studies if not study.question.endswith("?")] == []
@@ -46,7 +58,7 @@ def test_every_study_interleaves_arms_or_has_the_modules_that_its_class_names() 
         "derived": ("perf_variables", "PERF_VARIABLE_UNITS", "speeds", "AUDIT_FACTS"),
         "section": ("Section",),
     }
-    for study in studies.load():
+    for study in load_studies():
         for module_name, names in modules.items():
             path = f"roundtrip.studies.{study.name}.{module_name}"
             if find_spec(path) or not (study.arms and study.metrics):
@@ -103,7 +115,7 @@ def read_sample(campaign: str) -> tuple[Study, data.BundleData]:
     (bundle,) = (SAMPLES / campaign).glob("*/*/r1/bundle")
     bundle_data = data.read_bundle(bundle)
     (name,) = bundle_data.completed_launches["study"].unique()
-    return studies.get(name), bundle_data
+    return get_study(name), bundle_data
 
 
 def planned_cases(bundle_data: data.BundleData) -> list[PlannedCase]:
@@ -184,14 +196,14 @@ def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[
 
 @pytest.mark.parametrize("package", SHARED)
 def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
-    names = "|".join(study.name for study in studies.load() if study.name in NAMED)
+    names = "|".join(study.name for study in load_studies() if study.name in NAMED)
     assert matches(rf"(?i)(?<![A-Za-z])({names})(?![A-Za-z])", [package], "*") == []
 
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
     tables = analysis.default_settings().study_tables
-    assert set(tables) == {study.thresholds for study in studies.load() if study.thresholds}
-    assert set(RECORD_BY_STUDY) == {study.name for study in studies.load() if study.run_record}
+    assert set(tables) == {study.thresholds for study in load_studies() if study.thresholds}
+    assert set(RECORD_BY_STUDY) == {study.name for study in load_studies() if study.run_record}
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
@@ -201,7 +213,7 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
-    study_facts = [derivation.audit_facts(study) for study in studies.load()]
+    study_facts = [derivation.audit_facts(study) for study in load_studies()]
     assert all(facts.summaries and facts.build_columns for facts in study_facts)
     assert len({id(facts) for facts in study_facts}) == len(study_facts)
 
@@ -213,7 +225,7 @@ def test_no_text_says_a_level_of_intervals_by_hand() -> None:
 
 
 def test_every_study_has_figures_by_which_its_launches_are_compared() -> None:
-    assert [study.name for study in studies.load() if not study.spread_metrics] == []
+    assert [study.name for study in load_studies() if not study.spread_metrics] == []
 
 
 def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:

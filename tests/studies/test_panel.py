@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle
 
+from roundtrip.content.blocks import Table
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.blocks import Table
-from roundtrip.report.units import Unit, printable
 from roundtrip.studies import display
 from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import CasePanels
-from roundtrip.studies.study import BLUE, ORANGE, Arm
+from roundtrip.study import BLUE, ORANGE, Arm
+from roundtrip.units import Unit, printable
 
 WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}

@@ -5,11 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.measure import analysis
-from roundtrip.measure.bundle_rows import TIMING_COLUMNS
-from roundtrip.measure.columns import SETTINGS_DTYPE
-from roundtrip.report.audit.subject import AuditedSection, AuditSubject
-from roundtrip.report.blocks import (
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -19,13 +15,17 @@ from roundtrip.report.blocks import (
     RichText,
     Table,
 )
-from roundtrip.report.pages.series import SeriesMedians
-from roundtrip.report.plot import LINK_BOUND_NAME, Axis, Curve, HeatMap, Plot, ReferenceLine, View
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit, count
+from roundtrip.content.plot import LINK_BOUND_NAME, Axis, Curve, HeatMap, Plot, ReferenceLine, View
+from roundtrip.content.series import SeriesMedians
+from roundtrip.measure import analysis
+from roundtrip.measure.bundle_rows import TIMING_COLUMNS
+from roundtrip.measure.columns import SETTINGS_DTYPE
+from roundtrip.report.audit.subject import AuditedSection, AuditSubject
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import AuditedLatency, AuditedRatio, AuditFacts, PairingScope
-from roundtrip.studies.study import Study
+from roundtrip.study import Study
+from roundtrip.units import ConfidenceLevel, Quantity, Unit, count
 
 STATISTICS = analysis.default_settings().statistics
 TIME_SUMMARY = Summary("time", ValueKind.COST, "the samples of a launch", MEDIAN)

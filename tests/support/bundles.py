@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.content.data import BundleData, read_bundle
 from roundtrip.files import sha256
 from roundtrip.measure import bundle, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import CASES_SCHEMA
 from roundtrip.measure.store import digest_by_path, facts_json
-from roundtrip.report.data import BundleData, read_bundle
 from support.synthetic import SyntheticTree
 
 #: See README.md there.

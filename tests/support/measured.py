@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import polars as pl
 
-from roundtrip import studies
+from roundtrip.content.blocks import ReportSection, Table
+from roundtrip.content.data import BundleData
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.bundle_rows import (
     CASES_SCHEMA,
@@ -16,10 +17,9 @@ from roundtrip.measure.bundle_rows import (
     POINTS_SCHEMA,
 )
 from roundtrip.measure.columns import SETTINGS_DTYPE, setting_rows
-from roundtrip.report.blocks import ReportSection, Table
-from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.section import find_section
+from roundtrip.study import get_study
 
 STUDY = "barrier"
 METRIC = "operation_time"
@@ -122,7 +122,7 @@ def measured_bundle(measured: Iterable[MeasuredCase]) -> BundleData:
 
 def study_section(data: BundleData) -> ReportSection:
     """The section, with its verdicts, of the study of the first launch in `data`."""
-    section = find_section(studies.get(data.launches["study"][0]), data)
+    section = find_section(get_study(data.launches["study"][0]), data)
     assert section is not None
     verdicts = judge(section.ratios_by_claim(), data.analysis.statistics, attrgetter("family"))
     return section.report_section(verdicts)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from roundtrip.content.blocks import ReportSection, plain_text
+from roundtrip.content.data import BundleData
 from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY, POINTS_SCHEMA
 from roundtrip.measure.columns import encode_row, setting_rows, table_columns
 from roundtrip.measure.run_record import RECORD_BY_STUDY
-from roundtrip.report.blocks import ReportSection, plain_text
-from roundtrip.report.data import BundleData
 from support.measured import bundle_data, launch_row
 
 SIZES = (10, 1_000, 10_000, 1_000_000)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from roundtrip.content.series import split_series
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis
 from roundtrip.report.pages import history
-from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Incident, LevelDrift, NewestNight, SeriesHistory, Step
 
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")

@@ -14,9 +14,9 @@ from support import synthetic
 from support.launches import write_launch
 
 from roundtrip import paths
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, records
-from roundtrip.report import data
 from roundtrip.sites.site import Case
 from roundtrip.studies.netpipe.output import OutputPoint
 from tools.bench import aa, costs, netpipe

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.studies import derivation
-from roundtrip.studies.derivation import METRICS
+from roundtrip.study import METRICS, Metric, read_metrics
 
 CHECKOUT = Path(__file__).parents[2]
 WORKLOADS = CHECKOUT / "workloads"
@@ -59,8 +58,8 @@ def in_cpp(tree: Path) -> dict[str, str]:
 
 def test_cpp_has_the_metrics_of_python(tree: Path) -> None:
     assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
-    assert METRICS["half_round_trip_time"] == derivation.Metric("s", lower_is_better=True)
-    assert METRICS["message_rate"] == derivation.Metric("1/s", False, may_be_zero=True)
+    assert METRICS["half_round_trip_time"] == Metric("s", lower_is_better=True)
+    assert METRICS["message_rate"] == Metric("1/s", False, may_be_zero=True)
 
 
 def test_a_study_adds_a_metric_in_its_package(tree: Path) -> None:
@@ -68,9 +67,7 @@ def test_a_study_adds_a_metric_in_its_package(tree: Path) -> None:
     package.mkdir()
     (package / "metrics.json").write_text('{"skew": {"unit": "us", "lower_is_better": true}}')
     assert in_cpp(tree)["skew"] == "us"
-    assert derivation.read_metrics(package.parent)["skew"] == derivation.Metric(
-        "us", lower_is_better=True
-    )
+    assert read_metrics(package.parent)["skew"] == Metric("us", lower_is_better=True)
 
 
 def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
@@ -78,11 +75,11 @@ def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
     package.mkdir()
     file = package / "metrics.json"
     file.write_text('{"lap_time": {"lower_is_better": true, "unit": "s"}}')
-    assert derivation.read_metrics(package.parent) == METRICS
+    assert read_metrics(package.parent) == METRICS
     assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
     file.write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
     with pytest.raises(UserError, match="another study declares the metric 'bandwidth' differe"):
-        derivation.read_metrics(package.parent)
+        read_metrics(package.parent)
     process = configured(tree)
     assert process.returncode != 0
     assert "another study declares the metric bandwidth differently" in process.stderr

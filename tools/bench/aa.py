@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 from roundtrip import paths
+from roundtrip.content import data
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
-from roundtrip.report import data
-from roundtrip.report.data import BundleData
 from roundtrip.report.sections import toolchains
 from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.stats.verdicts import judge

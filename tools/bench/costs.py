@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from roundtrip import paths
+from roundtrip.content import nights
+from roundtrip.content.series import split_series
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import analysis, bundle
 from roundtrip.measure.launches import scan_launches
-from roundtrip.report import nights
 from roundtrip.report.pages import history as page
-from roundtrip.report.pages.series import split_series
 from roundtrip.sites.site import Site
 from tools.bench import run
 

@@ -22,6 +22,7 @@ from roundtrip import paths
 from roundtrip.cause import steps
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import TOOLCHAIN, SeriesStep, Switch
+from roundtrip.content.series import NODE_SET_FACT
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import (
@@ -42,7 +43,6 @@ from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.tree import RunTree
-from roundtrip.report.pages.series import NODE_SET_FACT
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
 from roundtrip.sites.site import Site

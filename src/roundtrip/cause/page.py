@@ -18,9 +18,8 @@ from roundtrip.cause.facts import Causes, Ending, Relation
 from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
-from roundtrip.measure import disclosure, manifest, signature, store
-from roundtrip.report import blocks
-from roundtrip.report.blocks import (
+from roundtrip.content import blocks
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -33,10 +32,11 @@ from roundtrip.report.blocks import (
     StrongText,
     Table,
 )
-from roundtrip.report.plot import Axis, Curve, Plot, ReferenceLine, View
-from roundtrip.report.units import Unit
+from roundtrip.content.plot import Axis, Curve, Plot, ReferenceLine, View
+from roundtrip.measure import disclosure, manifest, signature, store
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies.study import BLUE
+from roundtrip.study import BLUE
+from roundtrip.units import Unit
 
 _TOOLS = ("roundtrip", "numpy", "scipy", "jinja2")
 #: Maximum number of rows of the figure, and of characters of their names.

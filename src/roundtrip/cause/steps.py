@@ -15,6 +15,9 @@ import numpy as np
 import polars as pl
 
 from roundtrip.cause.journal import Plan, has_round, now, read_entries, read_plan
+from roundtrip.content import data, nights
+from roundtrip.content.nights import JudgedSeries
+from roundtrip.content.series import NODE_SET_FACT, NOT_RECORDED_VALUE, FactChange
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
@@ -22,9 +25,6 @@ from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import analysis, reader, store
 from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
-from roundtrip.report import data, nights
-from roundtrip.report.nights import JudgedSeries
-from roundtrip.report.pages.series import NODE_SET_FACT, NOT_RECORDED_VALUE, FactChange
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import robust_sd
 

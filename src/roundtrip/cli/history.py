@@ -14,17 +14,16 @@ import typer
 from rich.table import Table
 from typer import Option
 
-from roundtrip import output, paths
+from roundtrip import output, paths, units
 from roundtrip.cli import command, common
 from roundtrip.cli.common import print_warning
 from roundtrip.errors import UserError, printable, report_write_errors, require_writable
 from roundtrip.measure import analysis, pseudonyms, signature, store
 from roundtrip.measure.pseudonyms import HostNames
-from roundtrip.report import units
 
 if TYPE_CHECKING:
+    from roundtrip.content.nights import JudgedSeries, NightVerdicts
     from roundtrip.report.confirmation import ConfirmationResult
-    from roundtrip.report.nights import JudgedSeries, NightVerdicts
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Maximum number of pairs of values printed if no series can be judged; ``--all`` prints all.
@@ -108,8 +107,9 @@ def _judge_campaign(
     reports: Path, campaign: str, site: str, series: str, since: str
 ) -> _JudgedCampaign | None:
     """Judge a campaign's nights, and print warnings; None without a night."""
+    from roundtrip.content import nights
     from roundtrip.history import annotations
-    from roundtrip.report import confirmation, nights
+    from roundtrip.report import confirmation
 
     notes = annotations.load_site(site)
     ledger = common.read_ledger(reports, campaign, site, notes)

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer import Option
 
-from roundtrip import output, paths
+from roundtrip import output, paths, units
 from roundtrip.cli import command, common
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, pseudonyms, store
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN, HostNames
-from roundtrip.report import units
 from roundtrip.sites import schedulers
 
 if TYPE_CHECKING:
@@ -168,9 +167,9 @@ def _drain_reasons(result: _JudgedNodes) -> Iterator[tuple[str, str]]:
 
 def _judge_nodes(reports: Path, campaign: str, site: str) -> _JudgedNodes | None:
     """The verdicts of all nights of a campaign; None if it is not over pairs of nodes."""
+    from roundtrip.content import labels
     from roundtrip.history import node_faults, nodes
     from roundtrip.history.annotations import load_site
-    from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
 
     ledger = common.read_ledger(reports, campaign, site, load_site(site))

@@ -249,10 +249,12 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
 
     A UserError becomes a warning: the night still gets its report.
     """
+    from roundtrip import units
+    from roundtrip.content import data
     from roundtrip.history import annotations, ledger
     from roundtrip.measure import bundle, manifest, runner
     from roundtrip.measure.outcome import RunOutcome
-    from roundtrip.report import confirmation, data, units
+    from roundtrip.report import confirmation
     from roundtrip.report.sections.history import judge_bundle_nights
     from roundtrip.stats.planning import recommended_launches
 
@@ -282,8 +284,10 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
 
 def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     """Print what the report of a night confirms, if it was launched; return the keys of series."""
+    from roundtrip import units
+    from roundtrip.content import data
     from roundtrip.measure import records
-    from roundtrip.report import confirmation, data, units
+    from roundtrip.report import confirmation
     from roundtrip.report.sections import history
 
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
@@ -305,7 +309,8 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
 
 def _check_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     """Return whether the report `revision` decides anything; print the reason if it does not."""
-    from roundtrip.report import build, data
+    from roundtrip.content import data
+    from roundtrip.report import build
 
     report_data = data.read_bundle(store.bundle_folder(revision))
     if not (reason := build.undecided_reason(report_data, build.judge_report_claims(report_data))):

@@ -31,6 +31,7 @@ from roundtrip.sites.software import check_one_build_per_mpi
 from roundtrip.sites.toolchains.build import build_plans, pending_plans
 from roundtrip.sites.toolchains.spec import read_catalogue
 from roundtrip.sites.toolchains.store import BuildError, ToolchainStore, toolchain_states
+from roundtrip.study import load_studies
 
 _STYLE_BY_LEVEL = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
@@ -322,7 +323,7 @@ app.add_typer(study_app, name="study")
 def list_studies() -> None:
     """Name, title and question of each study, in the order of the report."""
     table = Table("study", "title", "question", box=None, pad_edge=False)
-    for study in studies.load():
+    for study in load_studies():
         table.add_row(*map(Text, (study.name, study.title, study.question)))
     common.print_table(table)
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import typer
 from typer import Argument, Option
 
-from roundtrip import files, paths
+from roundtrip import files, paths, units
 from roundtrip import output as outputs
 from roundtrip.cli import command, common
 from roundtrip.cli.common import print_warning
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import manifest, reader, signature, store
 from roundtrip.model import NAME_RULE, is_name
-from roundtrip.report import units
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation

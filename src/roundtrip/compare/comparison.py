@@ -15,16 +15,17 @@ from pathlib import Path
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Pair, Side, SideCase, facts
+from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan_launches
-from roundtrip.report import data, speeds
+from roundtrip.report import speeds
 from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
-from roundtrip.report.units import MEASURED_LABEL, printable
 from roundtrip.stats.sequential import forecast_rounds
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Pairing, Verdict, double_round_ratios, pair_by_round
+from roundtrip.units import MEASURED_LABEL, printable
 
 #: Name fields in which cases may differ, by the key that selects the sides.
 _FREE_FIELDS = {

@@ -12,12 +12,11 @@ import rich.table
 from rich.console import Console
 from rich.text import Text as Line
 
-from roundtrip import output
+from roundtrip import output, units
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.side import Fact, Side, SideCase
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip.content.blocks import (
     Block,
     BulletList,
     Cell,
@@ -29,7 +28,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.units import printable
+from roundtrip.units import printable
 
 #: Columns of a table in a file or a pipe; below `_MIN_WIDE_WIDTH` columns, the narrow table is
 #: printed.

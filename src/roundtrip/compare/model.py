@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from roundtrip import units
 from roundtrip.compare.side import Fact, Pair, Side, SideCase
-from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, StatusColour
+from roundtrip.content.blocks import Cell, Column, StatusColour
 from roundtrip.report.speeds import SpeedPoint
-from roundtrip.report.units import Quantity
 from roundtrip.stats.sequential import MAX_FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.findings import describe_undecided
+from roundtrip.units import Quantity
 
 
 class Status(StrEnum):

@@ -18,14 +18,14 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.content import data, labels
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history.facts import find_at_path
 from roundtrip.measure import bundle, store
 from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS, SIMULATION_TITLES
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.reader import ReaderProcess
-from roundtrip.report import data, labels
-from roundtrip.report.data import BundleData
 from roundtrip.report.sections.provenance import describe_revision, named_leaves
 
 #: The keys of a selector.  A value of `mpi` is words of what the MPI library says of itself, such

@@ -144,3 +144,6 @@ ACCEPTANCES, LEFT_OUT, PROVENANCE = (
 SERIES: Schema = {
     name: NIGHTS[name] for name in ("case_id", "study", *bundle_rows.SERIES_COLUMNS, "unit")
 }
+#: Those that identify the series of a value of a launch: null if a column does not matter; all null
+#: if the value is of no single series.
+SERIES_COLUMNS: Schema = {name: SERIES[name] for name in ("case", "variant", "phase", "metric")}

@@ -24,7 +24,7 @@ from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NO_SECOND_NODE, NodeLaunches, node_effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies.derivation import METRICS
+from roundtrip.study import METRICS
 
 LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
 #: Whether the launch failed: its excess is 1 if it did, else 0.

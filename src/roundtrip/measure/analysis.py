@@ -9,11 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from roundtrip import files, paths, studies, tables
+from roundtrip import files, paths, tables
 from roundtrip.errors import UserError
 from roundtrip.model import StrictRecord, Threshold, extend_model
 from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
-from roundtrip.studies.study import Study
+from roundtrip.study import Study, load_studies
 
 ANALYSIS_FILE = "analysis.toml"
 _ThresholdsT = TypeVar("_ThresholdsT")
@@ -74,7 +74,7 @@ class AnalysisSettings:
 def default_toml() -> str:
     """Return the default thresholds as TOML: the shared ones, then those of each study."""
     shared_file = resources.files("roundtrip.report").joinpath(ANALYSIS_FILE)
-    packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
+    packages = [resources.files(study.__module__) for study in load_studies() if study.thresholds]
     parts = [shared_file, *(package.joinpath("thresholds.toml") for package in packages)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
@@ -117,7 +117,7 @@ def parse(text: str, file: Path) -> AnalysisSettings:
     defaults["statistics"]["equivalence_margins"] = _declared_margins()
     content = tables.merge_tables(defaults, file_tables)
     model = tables.validate_table(content, _file_model(), key_lines, file)
-    names = sorted(study.name for study in studies.load())
+    names = sorted(study.name for study in load_studies())
     for name, _ in model.statistics.equivalence_margins:
         if name not in names:
             message = f"no study is called {name!r}: right is one of {', '.join(names)}"
@@ -133,12 +133,12 @@ def parse(text: str, file: Path) -> AnalysisSettings:
 
 
 def _declared_margins() -> dict[str, float]:
-    margins = ((study.name, study.equivalence_margin) for study in studies.load())
+    margins = ((study.name, study.equivalence_margin) for study in load_studies())
     return {name: margin for name, margin in margins if margin is not None}
 
 
 def _study_models() -> dict[str, type[StrictRecord]]:
-    return {study.name: study.thresholds for study in studies.load() if study.thresholds}
+    return {study.name: study.thresholds for study in load_studies() if study.thresholds}
 
 
 @cache

@@ -40,7 +40,7 @@ from roundtrip.model import (
     newer_column,
     optional_field,
 )
-from roundtrip.studies.derivation import METRICS
+from roundtrip.study import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
 STATUSES: tuple[str, ...] = get_args(Status)

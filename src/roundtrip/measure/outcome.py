@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, completion, scheduler
 from roundtrip.measure.campaign_file import Campaign
@@ -24,7 +23,7 @@ from roundtrip.stats.planning import (
     recommended_launches,
 )
 from roundtrip.stats.settings import Levels
-from roundtrip.studies.study import PlannedCase, PlannedClaims
+from roundtrip.study import PlannedCase, PlannedClaims, load_studies
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def primary_claims(
     cases: Sequence[PlannedCase], settings: analysis.AnalysisSettings
 ) -> Iterator[PlannedClaims]:
     """Yield the primary claims of each study that launches of `cases` can support."""
-    for study in studies.load():
+    for study in load_studies():
         study_cases = [case for case in cases if case.study == study.name]
         yield from study.primary_claims(study_cases, settings.compared_sizes(study))
 

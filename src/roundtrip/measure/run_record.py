@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from roundtrip import model, studies
+from roundtrip import model
 from roundtrip.model import (
     MAX_AMOUNT,
     Count,
@@ -25,6 +25,7 @@ from roundtrip.model import (
     newer_column,
     optional_field,
 )
+from roundtrip.study import load_studies
 
 #: The words of ``workloads/core/timing_facts.cpp``: ranks whose clock is read; synchronisation
 #: before a sample; ranks whose time is the sample; state of the caches before a sample.
@@ -298,7 +299,7 @@ class _CommonRunRecord(Record):
 
 
 #: Models of the entries of only one study's workload, by study; ``details/`` of a bundle.
-RECORD_BY_STUDY = {study.name: study.run_record for study in studies.load() if study.run_record}
+RECORD_BY_STUDY = {study.name: study.run_record for study in load_studies() if study.run_record}
 RunRecord = model.extend_model(
     _CommonRunRecord,
     {

@@ -26,7 +26,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure.bundle_rows import SAMPLES_SCHEMA, SERIES_COLUMNS
 from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, unpack_answer
 from roundtrip.model import CHARACTER_PATTERN, MAX_AMOUNT, MAX_COUNT
-from roundtrip.studies.derivation import METRICS, metrics_by_study
+from roundtrip.study import METRICS, metrics_by_study
 
 #: Columns of the file: those of samples.parquet, without the launch and its case.
 CSV_SCHEMA = {

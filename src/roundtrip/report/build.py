@@ -11,13 +11,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from roundtrip import studies
-from roundtrip.errors import printable
-from roundtrip.measure import disclosure
-from roundtrip.report import labels, units
-from roundtrip.report.audit import section as audit
-from roundtrip.report.audit.subject import AuditedSection
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     BulletList,
     Cell,
     Column,
@@ -29,7 +25,11 @@ from roundtrip.report.blocks import (
     StrongText,
     Table,
 )
-from roundtrip.report.data import BundleData, judge_claims
+from roundtrip.content.data import BundleData, judge_claims
+from roundtrip.errors import printable
+from roundtrip.measure import disclosure
+from roundtrip.report.audit import section as audit
+from roundtrip.report.audit.subject import AuditedSection
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
 from roundtrip.report.sections.headline import Headline
 from roundtrip.stats.planning import joint_claims_needed, min_launches
@@ -37,7 +37,7 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import derivation
 from roundtrip.studies.section import Section, find_section
-from roundtrip.studies.study import Claim, Study
+from roundtrip.study import Claim, Study, load_studies
 
 #: Why a run without claims is undecided; a campaign permits this by allow_undecided.
 NO_CLAIM_REASON = "these launches support no claim; what they measured is described in the report"
@@ -133,7 +133,7 @@ def families_section(
     ]
     items += [
         (f"Primary of study {study.name}: {study.primary_description}",)
-        for study in studies.load()
+        for study in load_studies()
         if study.name in study_names and study.primary_description
     ]
     blocks = (Paragraph(_FAMILIES_NOTE), _family_table(data, verdicts), BulletList(tuple(items)))
@@ -264,7 +264,7 @@ def judge_report_claims(
 
 def _sections_of_report(data: BundleData) -> Iterator[_SectionWithClaims]:
     is_measured = labels.simulated_launches(data).is_empty()
-    for study in studies.load():
+    for study in load_studies():
         if section := find_section(study, data):
             yield _SectionWithClaims(
                 section, section.ratios_by_claim() if is_measured else {}, study

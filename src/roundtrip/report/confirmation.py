@@ -33,12 +33,9 @@ from typing import Any
 import polars as pl
 import scipy
 
-from roundtrip import files
-from roundtrip.history import published
-from roundtrip.measure import reader, records
-from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA
-from roundtrip.report import data, units
-from roundtrip.report.blocks import (
+from roundtrip import files, units
+from roundtrip.content import data
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -50,8 +47,11 @@ from roundtrip.report.blocks import (
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.nights import JudgedSeries, NightVerdicts
+from roundtrip.content.data import BundleData
+from roundtrip.content.nights import JudgedSeries, NightVerdicts
+from roundtrip.history import published
+from roundtrip.measure import reader, records
+from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.verdicts import q_values
 

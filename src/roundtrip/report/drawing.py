@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from roundtrip.report import svg, units
-from roundtrip.report.plot import (
+from roundtrip import units
+from roundtrip.content.plot import (
     CHANGE,
     CIRCLE,
     NOTE,
@@ -24,6 +24,7 @@ from roundtrip.report.plot import (
     Plot,
     View,
 )
+from roundtrip.report import svg
 from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, coordinate_text, element
 
 #: Colours of a light page, for programs without CSS variables; `figure.css` has the others.

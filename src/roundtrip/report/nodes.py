@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from roundtrip import units
+from roundtrip.content.blocks import RichText, plain_text
 from roundtrip.history.node_faults import DeviatingClock, SlowProcessor
 from roundtrip.history.nodes import BANDWIDTH, LATENCY, TAIL, MeasureName
-from roundtrip.report import units
-from roundtrip.report.blocks import RichText, plain_text
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
 from roundtrip.stats.nodes.launches import UnitKind
+from roundtrip.units import Quantity, Unit
 
 #: From this factor on, an effect is printed as a factor, not in percent.
 _MIN_PRINTED_FACTOR = 3.0

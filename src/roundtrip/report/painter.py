@@ -15,10 +15,11 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from roundtrip.report import plot, svg
-from roundtrip.report.blocks import Figure
+from roundtrip.content import plot
+from roundtrip.content.blocks import Figure
+from roundtrip.content.plot import HeatMap, Plot
+from roundtrip.report import svg
 from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, plot_drawings
-from roundtrip.report.plot import HeatMap, Plot
 from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, coordinate_text, element
 
 #: Width and height of a map's cell, and text size of its names, in pixels.

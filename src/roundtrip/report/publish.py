@@ -17,12 +17,13 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.cause import page
+from roundtrip.content import data
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest, signature, store
 from roundtrip.measure.manifest import Manifest
-from roundtrip.report import data, painter, pdf, renderers
+from roundtrip.report import painter, pdf, renderers
 from roundtrip.report.build import Correction, build_report
 
 _DATE_PATTERN = re.compile(r"(\d{4}-\d\d-\d\d)T")

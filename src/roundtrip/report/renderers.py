@@ -18,9 +18,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from roundtrip.measure import manifest, store
-from roundtrip.report import painter, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import series
+from roundtrip.content.blocks import (
     Answer,
     Block,
     BulletList,
@@ -36,8 +36,9 @@ from roundtrip.report.blocks import (
     Table,
     Verbatim,
 )
-from roundtrip.report.pages import series
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.measure import manifest, store
+from roundtrip.report import painter
+from roundtrip.units import Quantity, Unit
 
 
 def render_template(template: str, scripts: Sequence[str], **values: Any) -> str:

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from roundtrip import studies
+from roundtrip.content import labels
+from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report import labels
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import UNPRINTED_UNITS, Quantity
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import (
     Family,
@@ -25,7 +23,8 @@ from roundtrip.stats.verdicts import (
     pair_by_round,
 )
 from roundtrip.studies import derivation
-from roundtrip.studies.study import BOOST, MPI
+from roundtrip.study import BOOST, MPI, load_studies
+from roundtrip.units import UNPRINTED_UNITS, Quantity
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def launch_speeds(data: BundleData, launches: Collection[str]) -> ValuesByLaunch
     launch_rows = data.launches.filter(is_asked)
     study_names = set(launch_rows["study"])
     cases = dict(launch_rows.select("launch", "case_id").iter_rows())
-    for study in studies.load():
+    for study in load_studies():
         if study.name not in study_names:
             continue
         samples = data.samples.filter(is_asked, study=study.name)
@@ -271,7 +270,7 @@ def median_quantity(values: Sequence[LaunchValue], unit: str, level: float) -> Q
 
 def _launches_by_setting(data: BundleData) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, for settings with at least two environments."""
-    exclusions = {study.name: study.uncompared_parameters for study in studies.load()}
+    exclusions = {study.name: study.uncompared_parameters for study in load_studies()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
     for row in data.completed_launches.sort("launch").iter_rows(named=True):
         parameters = setting_texts(row["parameters"])

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from markupsafe import Markup, escape
 from reportlab.pdfbase import pdfmetrics
 
-from roundtrip.report import units
-from roundtrip.report.plot import (
+from roundtrip import units
+from roundtrip.content.plot import (
     CIRCLE,
     DIAMOND,
     SQUARE,
@@ -24,7 +24,7 @@ from roundtrip.report.plot import (
     Curve,
     View,
 )
-from roundtrip.report.units import Unit
+from roundtrip.units import Unit
 
 #: The width of a column of a paper in inches, which is that of a file.
 COLUMN_WIDTH_IN = 3.5

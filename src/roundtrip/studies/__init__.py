@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
-import importlib
 import keyword
-import pkgutil
 import re
-from functools import cache
 from pathlib import Path
 
 from roundtrip.errors import UserError, report_write_errors
-from roundtrip.studies.study import Study
 
 _STUDIES_FOLDER = Path(__file__).parent
 _STUDY_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]{1,29}")
@@ -25,23 +21,6 @@ _DESTINATION_BY_TEMPLATE_FOLDER = {
     "package": "src/roundtrip/studies/{name}",
     "tests": "tests/studies/{name}",
 }
-
-
-@cache
-def load() -> tuple[Study, ...]:
-    """The `STUDY` of each package in this folder that has one, sorted by `order` and name."""
-    packages = (
-        importlib.import_module(f"{__name__}.{module.name}")
-        for module in pkgutil.iter_modules(__path__)
-        if module.ispkg
-    )
-    studies: list[Study] = [package.STUDY for package in packages if hasattr(package, "STUDY")]
-    return tuple(sorted(studies, key=lambda study: (study.order, study.name)))
-
-
-def get(name: str) -> Study:
-    """The study called `name`, as in case.json; KeyError if there is none."""
-    return {study.name: study for study in load()}[name]
 
 
 def create_study(name: str, checkout: Path) -> list[Path]:

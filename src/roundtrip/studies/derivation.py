@@ -1,4 +1,4 @@
-"""Metrics, ratios within launches and speeds of toolchains that studies derive from samples.
+"""Ratios within launches and speeds of toolchains that studies derive from samples.
 
 Also the facts about a study that the audit of a report needs.  What a study does not derive in a
 module ``derived`` of its own follows from its arms and metrics.
@@ -12,47 +12,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from roundtrip import files, studies
-from roundtrip.errors import UserError
-from roundtrip.report import units
-from roundtrip.report.units import Unit
+from roundtrip import units
+from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, Statistic, Summary, ValueKind
-from roundtrip.studies.study import MPI, Study
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric: unit of its samples, whether less is better, and whether a sample may be 0."""
-
-    unit: str
-    lower_is_better: bool
-    may_be_zero: bool = False
-
-
-def read_metrics(folder: Path) -> dict[str, Metric]:
-    """All metrics in files ``metrics.json`` below `folder`, by name; UserError if two differ."""
-    metrics: dict[str, Metric] = {}
-    for file in sorted(folder.rglob("metrics.json")):
-        for name, entry in files.parse_json(file.read_text()).items():
-            if metrics.setdefault(name, Metric(**entry)) != Metric(**entry):
-                fault = f"another study declares the metric {name!r} differently"
-                raise UserError(f"{fault}: right is the same declaration, or another name", file)
-    return metrics
-
-
-METRICS = read_metrics(Path(__file__).parent)
-
-
-@cache
-def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
-    """Names of the metrics that each study declares for its samples, by name of the study."""
-    return {study.name: study.all_metrics for study in studies.load()}
+from roundtrip.study import METRICS, MPI, Study
+from roundtrip.units import Unit
 
 
 class PairingScope(StrEnum):
@@ -112,10 +80,7 @@ class AuditFacts:
     threshold_tables: tuple[str, ...] = ()
 
 
-#: Columns of `history.night_rows.SERIES` that identify the series of a value in the history: null
-#: if a column does not matter; all null if the value is of no single series.
-SERIES_COLUMNS = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
-#: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.
+#: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.study`.
 SPEED_COLUMNS = {
     "launch": pl.String,
     "what": pl.String,

@@ -11,7 +11,7 @@ medians and intervals, and the appearance of its arms::
     ]
     figures = display.dot_figures(drawings, "Time of a barrier", "Time", Unit.US)
 
-For other figures, a study passes views of its own (`roundtrip.report.plot`) to `drawing_figures`.
+For other figures, a study passes views of its own (`roundtrip.content.plot`) to `drawing_figures`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import TypeVar
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Cell,
     Column,
     Figure,
@@ -37,7 +37,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.plot import (
+from roundtrip.content.plot import (
     CIRCLE,
     DIAMOND,
     SQUARE,
@@ -48,11 +48,11 @@ from roundtrip.report.plot import (
     View,
     curve_points,
 )
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.panel import CasePanels, Panel, Panels, PanelT
-from roundtrip.studies.study import Arm
+from roundtrip.study import Arm
+from roundtrip.units import Quantity, Unit
 
 NO_VALUE_CELL = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED_CELL = Cell("not measured", "muted")

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Generic, TypeVar
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, StatusColour
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Cell, StatusColour
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.derivation import at_compared_sizes, ratios_by_size
 from roundtrip.studies.panel import Panel, Panels, PanelT
-from roundtrip.studies.study import Claim, Contrast, Study
+from roundtrip.study import Claim, Contrast, Study
 
 #: The outcome of a statement that the data neither support nor contradict.
 OPEN = str(Verdict.CANNOT_TELL)

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table
-from roundtrip.report.plot import Axis, Curve, View
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table
+from roundtrip.content.plot import Axis, Curve, View
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.study import GREY, Arm, palette
+from roundtrip.study import GREY, Arm, palette
+from roundtrip.units import ConfidenceLevel, Quantity, Unit
 
 #: (subject, number of ranks) -> ideal time, in any unit.
 IdealTime = Callable[[str, int], float]

@@ -18,12 +18,14 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report import labels, units
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import Interval, median_interval, median_intervals
-from roundtrip.studies.derivation import METRICS, launch_medians
+from roundtrip.studies.derivation import launch_medians
+from roundtrip.study import METRICS
+from roundtrip.units import ConfidenceLevel
 
 #: A row of cases.parquet, with the columns that `Panels` adds.
 CaseRow = Mapping[str, Any]

@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Protocol
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Column,
@@ -27,8 +27,7 @@ from roundtrip.report.blocks import (
     Table,
     make_answer,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import UNPRINTED_UNITS
+from roundtrip.content.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
 from roundtrip.studies.derivation import (
@@ -40,7 +39,8 @@ from roundtrip.studies.derivation import (
 )
 from roundtrip.studies.findings import ArmClaim, PointVerdict, arm_claim_verdicts
 from roundtrip.studies.panel import CasePanels, Panel
-from roundtrip.studies.study import Claim, Contrast, Study
+from roundtrip.study import Claim, Contrast, Study
+from roundtrip.units import UNPRINTED_UNITS
 
 
 class Section(Protocol):

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler
-from roundtrip.report.data import BundleData
 from roundtrip.sites import data, schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.report.nights import judge_series
+from roundtrip.content.nights import judge_series
 from roundtrip.stats.nights.verdicts import (
     Incident,
     LevelDrift,

@@ -11,11 +11,11 @@ import pytest
 from support.bundles import with_launch_medians
 from support.measured import bundle_data, launch_row, study_section
 
+from roundtrip.content import series
+from roundtrip.content.blocks import Cell, ReportSection, Table
+from roundtrip.content.data import BundleData
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
-from roundtrip.report.blocks import Cell, ReportSection, Table
-from roundtrip.report.data import BundleData
-from roundtrip.report.pages import series
 from roundtrip.report.painter import first_svg_file
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict

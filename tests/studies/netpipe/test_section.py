@@ -11,9 +11,8 @@ import pytest
 from support import synthetic
 from support.json_files import content
 
-from roundtrip.measure import bundle
-from roundtrip.report import data, renderers
-from roundtrip.report.blocks import (
+from roundtrip.content import data
+from roundtrip.content.blocks import (
     Gallery,
     Paragraph,
     Report,
@@ -22,14 +21,16 @@ from roundtrip.report.blocks import (
     Table,
     plain_text,
 )
+from roundtrip.measure import bundle
+from roundtrip.report import renderers
 from roundtrip.report.build import build_report
 from roundtrip.report.painter import first_svg_file
-from roundtrip.report.units import ConfidenceLevel
 from roundtrip.studies.netpipe import ARMS, RAW_MPI, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.curves import NetPIPECurves
 from roundtrip.studies.netpipe.section import _level_texts, _outcome_legend, _question_text
-from roundtrip.studies.study import PINK, Arm
+from roundtrip.study import PINK, Arm
+from roundtrip.units import ConfidenceLevel
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 Maker = Callable[..., Any]

@@ -6,11 +6,11 @@ from typing import Any
 
 from support.measured import bundle_data, launch_row
 
+from roundtrip.content.blocks import Cell, Table
+from roundtrip.content.data import BundleData
 from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY
 from roundtrip.measure.columns import setting_rows, table_columns
-from roundtrip.report.blocks import Cell, Table
-from roundtrip.report.data import BundleData
 
 ITERATIONS = 10
 

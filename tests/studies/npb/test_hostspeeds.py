@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from support.json_files import edit
 
+from roundtrip.content import data
+from roundtrip.content.blocks import plain_text
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, launches, samples
-from roundtrip.report import data
-from roundtrip.report.blocks import plain_text
 from roundtrip.report.build import build_report
 from roundtrip.report.painter import first_svg_file
 from roundtrip.sites.simgrid import SimulatedPlatform, Trace

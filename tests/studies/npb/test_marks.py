@@ -13,10 +13,10 @@ from studies.npb.npb_bundle import Bundle
 from support.json_files import edit
 
 from roundtrip import files
+from roundtrip.content import plot
+from roundtrip.content.blocks import BulletList, Table
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
-from roundtrip.report import plot
-from roundtrip.report.blocks import BulletList, Table
-from roundtrip.report.data import BundleData
 from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import (
     ReferenceNight,

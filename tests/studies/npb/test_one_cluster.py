@@ -9,15 +9,15 @@ from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import numbers
 from support.measured import find_table, study_section
 
-from roundtrip import studies
+from roundtrip.content.blocks import Report, plain_text
 from roundtrip.measure import store
 from roundtrip.report import publish
-from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build_report
 from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import SOURCE_CONTRAST
 from roundtrip.studies.npb.speedup import verdicts_of_contrast
 from roundtrip.studies.section import find_section
+from roundtrip.study import get_study
 
 
 def machine() -> Any:
@@ -177,7 +177,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     assert {cells[3].verdict for cells in find_table(section, "Our programs beside").rows} == {
         "faster"
     }
-    claims = find_section(studies.get("npb"), builder.data()).ratios_by_claim()
+    claims = find_section(get_study("npb"), builder.data()).ratios_by_claim()
     assert {claim.rtt_ms for claim in verdicts_of_contrast(SOURCE_CONTRAST, claims)} == {
         None,
         0.0,

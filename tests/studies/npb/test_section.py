@@ -10,13 +10,13 @@ from studies.npb.npb_bundle import numbers, row
 from support.bundles import with_launch_medians
 from support.measured import find_table, study_section
 
-from roundtrip import studies
+from roundtrip import units
+from roundtrip.content import series
+from roundtrip.content.blocks import BulletList, Report, ReportSection
+from roundtrip.content.data import BundleData
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report import renderers, units
-from roundtrip.report.blocks import BulletList, Report, ReportSection
-from roundtrip.report.data import BundleData
-from roundtrip.report.pages import series
+from roundtrip.report import renderers
 from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import TCP, UDP
 from roundtrip.studies.npb.data import NPBLaunches
@@ -27,7 +27,7 @@ from roundtrip.studies.npb.derived import (
 )
 from roundtrip.studies.npb.scaling import rows_and_arms
 from roundtrip.studies.section import find_section
-from roundtrip.studies.study import BLUE
+from roundtrip.study import BLUE, get_study
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
@@ -315,7 +315,7 @@ def test_hostile_names_are_text() -> None:
 def test_a_bundle_without_npb_has_no_section() -> None:
     builder = make.Bundle()
     builder.add(status="failed")
-    assert find_section(studies.get("npb"), builder.data()) is None
+    assert find_section(get_study("npb"), builder.data()) is None
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:

@@ -9,14 +9,13 @@ import pytest
 from support.bundles import with_launch_medians
 from support.measured import bundle_data, find_table, launch_row, study_section
 
-from roundtrip import studies
+from roundtrip.content import series
+from roundtrip.content.blocks import ReportSection, plain_text
+from roundtrip.content.data import BundleData
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.blocks import ReportSection, plain_text
-from roundtrip.report.data import BundleData
-from roundtrip.report.pages import series
 from roundtrip.report.painter import first_svg_file
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.findings import OPEN
@@ -24,6 +23,7 @@ from roundtrip.studies.osu import Thresholds, curves
 from roundtrip.studies.osu.curves import AGREE, DISAGREE, NETPIPE_PAIRS, NetPIPEComparison, Panel
 from roundtrip.studies.osu.section import _agreement_clauses, overall_answers
 from roundtrip.studies.section import find_section
+from roundtrip.study import get_study
 
 SETTINGS = analysis.default_settings().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -159,14 +159,14 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 
 
 def test_nothing_is_claimed_of_launches_that_are_not_paired() -> None:
-    section = find_section(studies.get("osu"), osu_data())
+    section = find_section(get_study("osu"), osu_data())
     assert section and section.ratios_by_claim() == {}
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     launches = data.launches.filter(pl.col("study") != "osu")
-    assert find_section(studies.get("osu"), replace(data, launches=launches)) is None
+    assert find_section(get_study("osu"), replace(data, launches=launches)) is None
 
 
 @pytest.mark.parametrize(

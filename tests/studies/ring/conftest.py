@@ -4,7 +4,7 @@ import pytest
 from support.measured import study_section
 from support.ring import TRANSPORT_COSTS, ring_data
 
-from roundtrip.report.blocks import ReportSection
+from roundtrip.content.blocks import ReportSection
 
 
 @pytest.fixture(scope="session")

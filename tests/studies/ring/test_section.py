@@ -16,8 +16,8 @@ from support.ring import (
     triple_time_at_10_kb,
 )
 
-from roundtrip.report.blocks import Gallery, ReportSection
-from roundtrip.report.data import BundleData
+from roundtrip.content.blocks import Gallery, ReportSection
+from roundtrip.content.data import BundleData
 from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.ring.curves import RingCurves
 

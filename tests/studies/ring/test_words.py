@@ -14,8 +14,8 @@ from support.ring import (
     triple_time_at_10_kb,
 )
 
-from roundtrip.report import labels
-from roundtrip.report.blocks import BulletList, ReportSection
+from roundtrip.content import labels
+from roundtrip.content.blocks import BulletList, ReportSection
 from roundtrip.report.painter import first_svg_file
 
 NETWORK = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}

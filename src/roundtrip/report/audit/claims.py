@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from roundtrip.report import units
+from roundtrip import units
+from roundtrip.content.blocks import BulletList, Gallery, Paragraph, RichText, Table
 from roundtrip.report.audit.subject import (
     AuditSubject,
     RuleOutcome,
@@ -15,11 +16,10 @@ from roundtrip.report.audit.subject import (
     rule_not_applicable,
     unknown_without_fact,
 )
-from roundtrip.report.blocks import BulletList, Gallery, Paragraph, RichText, Table
-from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
 from roundtrip.stats.verdicts import ClaimVerdict, Family, decide_claim, q_values
 from roundtrip.studies.derivation import AuditedRatio, PairingScope
+from roundtrip.units import ConfidenceLevel
 
 _Q_TOLERANCE = 1e-12
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from roundtrip.report import units
+from roundtrip import units
 from roundtrip.report.audit.subject import (
     CLOCK_COLUMNS,
     AuditSubject,

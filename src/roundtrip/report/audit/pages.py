@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from roundtrip import units
+from roundtrip.content.blocks import Column, Table
+from roundtrip.content.plot import LINK_BOUND_NAME
 from roundtrip.measure import analysis
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report import units
 from roundtrip.report.audit.subject import (
     AuditSubject,
     RuleOutcome,
@@ -22,11 +24,9 @@ from roundtrip.report.audit.subject import (
     rule_not_applicable,
     unknown_without_fact,
 )
-from roundtrip.report.blocks import Column, Table
-from roundtrip.report.plot import LINK_BOUND_NAME
-from roundtrip.report.units import UNPRINTED_UNITS, ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
-from roundtrip.studies.derivation import METRICS
+from roundtrip.study import METRICS
+from roundtrip.units import UNPRINTED_UNITS, ConfidenceLevel, Quantity, Unit
 
 _MAX_LISTED_VIOLATIONS = 3  # maximum faults listed; the others are counted
 #: Facts of an emulated link that bound every rate, with the name of the bound in figures.

@@ -12,6 +12,19 @@ from operator import attrgetter
 
 import polars as pl
 
+from roundtrip.content.blocks import (
+    BulletList,
+    Cell,
+    Paragraph,
+    ReportSection,
+    StrongText,
+    Table,
+    Verbatim,
+    flatten_blocks,
+    text_cells,
+    text_columns,
+)
+from roundtrip.content.data import BundleData
 from roundtrip.report.audit import claims, launches, pages
 from roundtrip.report.audit.subject import (
     CLOCK_COLUMNS,
@@ -24,21 +37,8 @@ from roundtrip.report.audit.subject import (
     RuleScope,
     rule_not_applicable,
 )
-from roundtrip.report.blocks import (
-    BulletList,
-    Cell,
-    Paragraph,
-    ReportSection,
-    StrongText,
-    Table,
-    Verbatim,
-    flatten_blocks,
-    text_cells,
-    text_columns,
-)
-from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
 
 RULES = sorted(
     (

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from roundtrip.measure.analysis import AnalysisSettings
-from roundtrip.report.blocks import (
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -23,11 +22,12 @@ from roundtrip.report.blocks import (
     Table,
     flatten_blocks,
 )
-from roundtrip.report.pages.series import SeriesMedians
-from roundtrip.report.units import Quantity
+from roundtrip.content.series import SeriesMedians
+from roundtrip.measure.analysis import AnalysisSettings
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import AuditFacts
-from roundtrip.studies.study import Claim, Study
+from roundtrip.study import Claim, Study
+from roundtrip.units import Quantity
 
 CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
 RuleResult = Literal["pass", "fail", "not applicable"]

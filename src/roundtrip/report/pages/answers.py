@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Answer, make_answer
-from roundtrip.report.nights import JudgedSeries, NightVerdicts
-from roundtrip.report.pages.series import (
+from roundtrip import units
+from roundtrip.content.blocks import Answer, make_answer
+from roundtrip.content.nights import JudgedSeries, NightVerdicts
+from roundtrip.content.series import (
     NODE_SET_FACT,
     FactChange,
     describe_changes,
     display_unit,
     merge_changes,
 )
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
+from roundtrip.units import Quantity, Unit
 
 #: Minimum number of series for an estimate of the usual difference between two nights.
 _MIN_SERIES_FOR_DISTANCE = 8

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from roundtrip.report import plot, units
+from roundtrip import units
+from roundtrip.content import plot
+from roundtrip.content.nights import JudgedSeries, NightVerdicts, series_fact_subjects
+from roundtrip.content.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
+from roundtrip.content.series import SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.drawing import ThumbnailDrawing
-from roundtrip.report.nights import JudgedSeries, NightVerdicts, series_fact_subjects
-from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
-from roundtrip.report.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
-from roundtrip.report.units import UNPRINTED_UNITS, Unit
+from roundtrip.units import UNPRINTED_UNITS, Unit
 
 END_UNITS_PER_MEDIAN = 20_000
 MISSING_END_CODE = 65_535

@@ -10,13 +10,16 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 from markupsafe import Markup
 
+from roundtrip import units
+from roundtrip.content import labels, nights, plot
+from roundtrip.content.blocks import RichText
+from roundtrip.content.nights import JudgedSeries, NightVerdicts
+from roundtrip.content.series import FactChange, describe_changes, display_unit
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
-from roundtrip.report import labels, nights, plot, renderers, units
-from roundtrip.report.blocks import RichText
+from roundtrip.report import renderers
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
 from roundtrip.report.drawing import plot_drawings
-from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
     DISTANCE_NOTE,
@@ -25,7 +28,6 @@ from roundtrip.report.pages.answers import (
     night_pairs,
     series_with_figures,
 )
-from roundtrip.report.pages.series import FactChange, describe_changes, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 

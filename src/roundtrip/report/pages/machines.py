@@ -15,17 +15,19 @@ from typing import NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from roundtrip import studies
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.data import BundleData
+from roundtrip.content.series import CASE_PATTERN
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.analysis import AnalysisSettings
-from roundtrip.report import labels, speeds, units
-from roundtrip.report.data import BundleData
+from roundtrip.report import speeds
 from roundtrip.report.pages.history import HistoryPage
-from roundtrip.report.pages.series import CASE_PATTERN
-from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
+from roundtrip.study import load_studies
+from roundtrip.units import Quantity
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
@@ -156,7 +158,7 @@ def _night_headline_values(
     except UserError:
         return
     level = data.analysis.statistics.confidence_level
-    for study in studies.load():
+    for study in load_studies():
         cases = dict(data.study_launches(study.name).select("launch", "case_id").iter_rows())
         if not cases:
             continue
@@ -182,7 +184,7 @@ def _level_by_value_and_night(
     levels: dict[_ValueKey, dict[str, float]] = defaultdict(dict)
     launch = pl.concat_str("night", pl.lit("\n"), "case_id")
     samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
-    for study in studies.load():
+    for study in load_studies():
         study_samples = samples.filter(study=study.name)
         if study_samples.is_empty():
             continue

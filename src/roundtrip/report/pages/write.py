@@ -23,19 +23,20 @@ from pydantic import BaseModel, ConfigDict
 
 from roundtrip import files, paths
 from roundtrip.cause import page
+from roundtrip.content import data, labels
+from roundtrip.content.blocks import StrongText
+from roundtrip.content.data import BundleData
+from roundtrip.content.nights import judge_series
+from roundtrip.content.series import split_series
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import detection, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis, pseudonyms, reader, store
-from roundtrip.report import confirmation, data, labels, renderers
-from roundtrip.report.blocks import StrongText
-from roundtrip.report.data import BundleData
-from roundtrip.report.nights import judge_series
+from roundtrip.report import confirmation, renderers
 from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import HistoryPage
-from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Answer, Cell, Column, Table, make_answer, number_columns
+from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, Column, Table, make_answer, number_columns
-from roundtrip.report.data import BundleData
 from roundtrip.report.speeds import LaunchValue, distinct_titles, median_quantity
-from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.studies import derivation
-from roundtrip.studies.study import Study
+from roundtrip.study import Study
+from roundtrip.units import ConfidenceLevel, Quantity
 
 #: Maximum rows and toolchain columns of a headline.
 _MAX_ROWS, _MAX_TOOLCHAINS = 14, 4

@@ -8,12 +8,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.history import night
-from roundtrip.history.annotations import accepted_levels, left_out_annotations, set_left_out
-from roundtrip.history.facts import bundle_facts
-from roundtrip.history.night_rows import PROVENANCE, SERIES
-from roundtrip.report import confirmation, nights, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import nights
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Cell,
@@ -31,8 +28,13 @@ from roundtrip.report.blocks import (
     text_columns,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.nights import JudgedSeries, NightVerdicts
+from roundtrip.content.data import BundleData
+from roundtrip.content.nights import JudgedSeries, NightVerdicts
+from roundtrip.history import night
+from roundtrip.history.annotations import accepted_levels, left_out_annotations, set_left_out
+from roundtrip.history.facts import bundle_facts
+from roundtrip.history.night_rows import PROVENANCE, SERIES
+from roundtrip.report import confirmation
 from roundtrip.report.pages.answers import (
     DISTANCE_NOTE,
     has_too_few_nights,
@@ -40,10 +42,10 @@ from roundtrip.report.pages.answers import (
     report_answers,
     too_few_nights_sentence,
 )
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
+from roundtrip.units import Quantity, Unit
 
 SECTION_ANCHOR, SECTION_TITLE = "history", "Since last night"
 SECTION_QUESTION = "What changed since last night?"

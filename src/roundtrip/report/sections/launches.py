@@ -9,12 +9,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.measure import completion, identity, scheduler
-from roundtrip.measure.bundle_rows import STATUSES
-from roundtrip.measure.completion import LaunchCounts, count_launches
-from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Cell,
@@ -33,11 +30,15 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import BundleData
+from roundtrip.content.data import BundleData
+from roundtrip.measure import completion, identity, scheduler
+from roundtrip.measure.bundle_rows import STATUSES
+from roundtrip.measure.completion import LaunchCounts, count_launches
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report.sections import nodes, spread
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
+from roundtrip.units import Quantity, Unit
 
 #: Facts for the audit, whatever blocks the section has.
 _AUDIT_FACTS = AuditFacts(

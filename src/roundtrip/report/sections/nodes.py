@@ -8,13 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from roundtrip.history import node_faults
-from roundtrip.history import nodes as node_history
-from roundtrip.history.node_faults import SlowProcessor
-from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, MeasureName
-from roundtrip.report import labels, units
-from roundtrip.report import nodes as words
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Cell,
@@ -33,14 +29,19 @@ from roundtrip.report.blocks import (
     text_columns,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.pages.series import SeriesMedians
-from roundtrip.report.plot import HeatMap, HeatMapCell
-from roundtrip.report.units import Unit
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import HeatMap, HeatMapCell
+from roundtrip.content.series import SeriesMedians
+from roundtrip.history import node_faults
+from roundtrip.history import nodes as node_history
+from roundtrip.history.node_faults import SlowProcessor
+from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, MeasureName
+from roundtrip.report import nodes as words
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditFacts
+from roundtrip.units import Unit
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 SECTION_QUESTION = "Which node is sick?"

@@ -7,12 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.measure import signature, store
-from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS
-from roundtrip.measure.public_files import WITHHELD_FILE
-from roundtrip.measure.run_record import NODE_FACT_TITLES
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Block,
     Cell,
     CollapsibleBlocks,
@@ -27,8 +23,12 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
+from roundtrip.measure import signature, store
+from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS
+from roundtrip.measure.public_files import WITHHELD_FILE
+from roundtrip.measure.run_record import NODE_FACT_TITLES
+from roundtrip.units import Quantity, Unit
 
 _NOT_RECORDED_TEXT = "not recorded"
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, StatusColour, Table, text_cells, text_columns
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Answer, Cell, StatusColour, Table, text_cells, text_columns
 from roundtrip.report.speeds import PairedValues, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import missing_launches_suffix
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
 
 #: Maximum quantities, with their sizes, that an answer names.
 MAX_NAMED_QUANTITIES = 3

@@ -12,9 +12,9 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip import studies
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Block,
     BulletList,
     Cell,
@@ -25,8 +25,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import FACTOR_FROM_SECONDS, ConfidenceLevel, Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.planning import (
     VarianceComponents,
     allocate,
@@ -42,7 +41,8 @@ from roundtrip.stats.summaries import (
     ValueKind,
     median_interval,
 )
-from roundtrip.studies.study import SpreadMetric
+from roundtrip.study import SpreadMetric, load_studies
+from roundtrip.units import FACTOR_FROM_SECONDS, ConfidenceLevel, Quantity, Unit
 
 #: Columns that, with launch and number, identify a figure; its samples thus share one metric.
 SPREAD_KEY_COLUMNS = ("case_id", "case", "variant", "metric")
@@ -88,7 +88,7 @@ def launch_spread_values(samples: pl.LazyFrame) -> pl.DataFrame:
     """
     keys = ["launch", *SPREAD_KEY_COLUMNS]
     declarations = [
-        (study.name, metric) for study in studies.load() for metric in study.spread_metrics
+        (study.name, metric) for study in load_studies() for metric in study.spread_metrics
     ]
     frames = []
     for number, (study, metric) in enumerate(declarations):

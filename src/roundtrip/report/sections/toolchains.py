@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Answer,
     Block,
     BulletList,
@@ -24,7 +24,7 @@ from roundtrip.report.blocks import (
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import BundleData
+from roundtrip.content.data import BundleData
 from roundtrip.report.sections.rankings import (
     MAX_NAMED_QUANTITIES,
     ToolchainPair,
@@ -40,11 +40,11 @@ from roundtrip.report.speeds import (
     Setting,
     ToolchainComparison,
 )
-from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
+from roundtrip.units import ConfidenceLevel, Quantity
 
 SECTION_QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
 _MAX_ANSWERS = 6

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtrip.report.units import Unit
-from roundtrip.studies.study import (
+from roundtrip.study import (
     BLUE,
     GREY,
     ORANGE,
@@ -17,6 +16,7 @@ from roundtrip.studies.study import (
     SpreadMetric,
     Study,
 )
+from roundtrip.units import Unit
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
 MANUAL_TUNED = "manual-tuned"

@@ -12,11 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Figure, Gallery
-from roundtrip.report.data import BundleData
-from roundtrip.report.plot import Axis, Curve, CurvePoint, Plot, ReferenceLine, View, curve_points
-from roundtrip.report.units import Unit
+from roundtrip import units
+from roundtrip.content.blocks import Figure, Gallery
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import Axis, Curve, CurvePoint, Plot, ReferenceLine, View, curve_points
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.ddtbench import (
@@ -35,7 +34,8 @@ from roundtrip.studies.ddtbench import (
 )
 from roundtrip.studies.display import INTERVAL_COLUMNS, Drawing
 from roundtrip.studies.panel import CaseRow, Panels
-from roundtrip.studies.study import BLUE, TEAL
+from roundtrip.study import BLUE, TEAL
+from roundtrip.units import Unit
 
 _LAUNCH_COLUMNS = ["launch", "case_id", "panel"]
 _POINT_COLUMNS = ["panel", "buffers", "app", "size_bytes", "variant"]

@@ -31,10 +31,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, SUM, Summary, ValueKind
 from roundtrip.studies.ddtbench import DDT, MANUAL, MANUAL_TUNED, ORIGINAL_BUFFER_STATE
 from roundtrip.studies.derivation import (
-    SERIES_COLUMNS,
     AuditedRatio,
     AuditFacts,
     PairingScope,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Answer,
     Block,
     CollapsibleBlocks,
@@ -20,7 +20,7 @@ from roundtrip.report.blocks import (
     make_answer,
     text_items,
 )
-from roundtrip.report.data import BundleData
+from roundtrip.content.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import (
     BUFFER_STATES,
@@ -38,7 +38,7 @@ from roundtrip.studies.findings import (
     describe_joint_verdict,
     describe_undecided,
 )
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
 
 
 def overall_answers(panels: Sequence[Panel], verdicts: AppVerdicts) -> tuple[Answer, ...]:

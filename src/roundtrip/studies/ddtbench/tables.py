@@ -10,17 +10,9 @@ from itertools import product
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
-    Cell,
-    Column,
-    Table,
-    number_columns,
-    text_cells,
-    text_columns,
-)
-from roundtrip.report.labels import label_suffix
-from roundtrip.report.units import Quantity, Unit
+from roundtrip import units
+from roundtrip.content.blocks import Cell, Column, Table, number_columns, text_cells, text_columns
+from roundtrip.content.labels import label_suffix
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
@@ -40,6 +32,7 @@ from roundtrip.studies.ddtbench import (
 from roundtrip.studies.ddtbench.data import DDTBenchData, Panel
 from roundtrip.studies.findings import OPEN, ArmClaim, names_or_count
 from roundtrip.studies.panel import interval_in_row
+from roundtrip.units import Quantity, Unit
 
 AppVerdicts = Mapping[ArmClaim, ClaimVerdict]
 #: Advice by the verdict on the gain of datatypes over packing by hand.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtrip.model import Count, Sizes, StrictRecord, Threshold
-from roundtrip.report.units import Unit
-from roundtrip.studies.study import (
+from roundtrip.study import (
     BLUE,
     PURPLE,
     RUST,
@@ -17,6 +16,7 @@ from roundtrip.studies.study import (
     SpreadMetric,
     Study,
 )
+from roundtrip.units import Unit
 
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"

@@ -12,12 +12,12 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Gallery
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import Axis, ReferenceLine, View
 from roundtrip.measure.columns import setting_number
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Gallery
-from roundtrip.report.data import BundleData
-from roundtrip.report.plot import Axis, ReferenceLine, View
-from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
@@ -31,7 +31,8 @@ from roundtrip.studies.netpipe import (
     is_pingpong,
 )
 from roundtrip.studies.panel import CaseRow, Panels
-from roundtrip.studies.study import Arm
+from roundtrip.study import Arm
+from roundtrip.units import Unit
 
 _LAUNCH_COLUMNS = ["launch", "case_id"]
 _TITLE_BY_MODE = {"pingpong": "Ping-pong", "stream": "Stream", "bidirectional": "Bidirectional"}

@@ -34,6 +34,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import (
     LAUNCH_STATISTIC,
     MEDIAN,
@@ -44,7 +45,6 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies.derivation import (
-    SERIES_COLUMNS,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,
@@ -59,7 +59,7 @@ from roundtrip.studies.netpipe import (
     METRIC_BY_MODE,
     RAW_MPI,
 )
-from roundtrip.studies.study import BLUE, BOOST, MPI, ORANGE, PURPLE, TEAL, Arm
+from roundtrip.study import BLUE, BOOST, MPI, ORANGE, PURPLE, TEAL, Arm
 
 PUBLISHED_SIZES = (1, 10, 100, 1_000, 8_000, 12_000, 100_000, 1_000_000, 8_000_000)
 _FUNDAMENTAL_MBIT_PER_S = (1.4, 13.0, 115.0, 750.0, 2650.0, 2150.0, 3700.0, 4700.0, 4300.0)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Answer,
     Block,
     BulletList,
@@ -27,8 +28,7 @@ from roundtrip.report.blocks import (
     make_answer,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import ConfidenceLevel
+from roundtrip.content.data import BundleData
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import min_launches_for_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -53,7 +53,8 @@ from roundtrip.studies.netpipe.derived import (
     PublishedStatement,
     published_ratio,
 )
-from roundtrip.studies.study import Arm, Claim
+from roundtrip.study import Arm, Claim
+from roundtrip.units import ConfidenceLevel
 
 AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the published one only by a smaller loss.

@@ -12,8 +12,8 @@ from operator import itemgetter
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -25,8 +25,7 @@ from roundtrip.report.blocks import (
     number_columns,
     text_cells,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
@@ -35,6 +34,7 @@ from roundtrip.studies.netpipe import ARMS, COMPARED_VARIANTS, RAW_MPI, STUDY, d
 from roundtrip.studies.netpipe.curves import NetPIPECurves, Panel
 from roundtrip.studies.netpipe.derived import PublishedStatement
 from roundtrip.studies.panel import interval_in_row, percentiles
+from roundtrip.units import Quantity, Unit
 
 
 def ratio_table(

@@ -9,8 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from roundtrip.model import Count, NonNegative, Record, ShortText, StrictRecord, Text, Threshold
-from roundtrip.report.units import Unit
-from roundtrip.studies.study import (
+from roundtrip.study import (
     BLUE,
     GREY,
     ORANGE,
@@ -22,6 +21,7 @@ from roundtrip.studies.study import (
     SpreadMetric,
     Study,
 )
+from roundtrip.units import Unit
 
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")

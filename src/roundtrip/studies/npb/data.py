@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Cell
+from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import ConfidenceLevel, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import Pairing, RoundLaunch, pair_by_round
 from roundtrip.studies import display
@@ -34,6 +34,7 @@ from roundtrip.studies.npb import (
     derived,
     shares_memory,
 )
+from roundtrip.units import ConfidenceLevel, Unit
 
 #: Label of every row, table and figure of results over the link.
 EMULATED_WAN = "emulated WAN"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, RichText, StatusColour, StrongText, Table
-from roundtrip.report.units import Quantity
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Answer, Cell, RichText, StatusColour, StrongText, Table
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import (
@@ -40,6 +40,7 @@ from roundtrip.studies.npb.speedup import (
     speedup_over_ranks,
     transport_pairs,
 )
+from roundtrip.units import Quantity
 
 COLOUR_BY_OUTCOME: dict[str, StatusColour] = {
     "holds": "good",

@@ -22,9 +22,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.errors import UserError
-from roundtrip.report import data, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import data
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -37,8 +37,8 @@ from roundtrip.report.blocks import (
     text_columns,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
+from roundtrip.errors import UserError
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
     CLASSES,
@@ -52,6 +52,7 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import NPBLaunches, Series
 from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 from roundtrip.studies.npb.sweep import SIMULATED, BenchmarkCurves
+from roundtrip.units import Quantity, Unit
 
 #: Label of every row and figure of values over an emulated link.
 EMULATED = "EMULATED"

@@ -15,8 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Answer,
     Cell,
     Column,
@@ -27,9 +28,8 @@ from roundtrip.report.blocks import (
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.plot import DIAMOND, Axis, Curve, ReferenceLine, View
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import DIAMOND, Axis, Curve, ReferenceLine, View
 from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
@@ -52,7 +52,8 @@ from roundtrip.studies.npb.speedup import (
     claimed_speedups,
     speedup_over_ranks,
 )
-from roundtrip.studies.study import GREY, PINK, Arm, Colour
+from roundtrip.study import GREY, PINK, Arm, Colour
+from roundtrip.units import ConfidenceLevel, Quantity, Unit
 
 DrawingRows = list[dict[str, Any]]
 

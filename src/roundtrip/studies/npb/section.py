@@ -13,8 +13,8 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Block,
     Cell,
     CollapsibleBlocks,
@@ -29,8 +29,7 @@ from roundtrip.report.blocks import (
     text_columns,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
@@ -64,7 +63,8 @@ from roundtrip.studies.npb.speedup import (
     unpaired_reasons,
     verdicts_of_contrast,
 )
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
+from roundtrip.units import Quantity, Unit
 
 
 def cluster_time_table(launches: NPBLaunches) -> Table:

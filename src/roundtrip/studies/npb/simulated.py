@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Cell,
@@ -23,10 +23,9 @@ from roundtrip.report.blocks import (
     number_columns,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.pages.series import SeriesMedians
-from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Axis, ReferenceLine, View
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Axis, ReferenceLine, View
+from roundtrip.content.series import SeriesMedians
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.npb import PUBLISHED_SPEEDUPS, STUDY, describe_published_speedup
@@ -40,7 +39,8 @@ from roundtrip.studies.npb.sweep import (
     read_curves,
     two_clusters_variant,
 )
-from roundtrip.studies.study import GREY, PINK, Arm, palette
+from roundtrip.study import GREY, PINK, Arm, palette
+from roundtrip.units import Quantity, Unit
 
 _ONE_CLUSTER_TITLE = "One cluster"
 _MARK_SHAPES = (SQUARE, TRIANGLE, DIAMOND)

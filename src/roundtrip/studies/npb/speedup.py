@@ -12,9 +12,8 @@ from statistics import median
 
 import scipy
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, number_columns, text_cells, text_columns
-from roundtrip.report.units import Quantity, Unit
+from roundtrip import units
+from roundtrip.content.blocks import Cell, Column, Table, number_columns, text_cells, text_columns
 from roundtrip.stats.summaries import Interval, lower_rank
 from roundtrip.stats.verdicts import ClaimVerdict, Family, double_round_ratios
 from roundtrip.studies import display
@@ -31,7 +30,8 @@ from roundtrip.studies.npb import (
     Thresholds,
 )
 from roundtrip.studies.npb.data import EMULATED_WAN, LaunchFigures, NPBLaunches, Series
-from roundtrip.studies.study import Claim, Contrast
+from roundtrip.study import Claim, Contrast
+from roundtrip.units import Quantity, Unit
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files, model
+from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
-from roundtrip.report.data import BundleData
 from roundtrip.sites import simgrid
 from roundtrip.sites.simgrid import RUN_RECORD_FILE, Trace, record_trace, replay_trace
 from roundtrip.studies import third_party

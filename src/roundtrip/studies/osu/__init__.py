@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from roundtrip.model import Sizes, StrictRecord, Threshold
-from roundtrip.report.units import Unit
-from roundtrip.studies.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, SpreadMetric, Study
+from roundtrip.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, SpreadMetric, Study
+from roundtrip.units import Unit
 
 #: Benchmarks whose values are drawn over the message size.
 ARMS = {

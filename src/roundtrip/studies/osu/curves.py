@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -28,8 +29,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.summaries import Interval, median_interval, median_intervals
 from roundtrip.studies import display
 from roundtrip.studies import panel as panels
@@ -40,6 +40,7 @@ from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.node_efficiency import NodeEfficiency
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import CaseRow, Panels, with_placement_and_label
+from roundtrip.units import ConfidenceLevel, Quantity, Unit
 
 SETTING_COLUMNS = ["system", "partition", "environ", "placement"]
 #: The unit in which values of a metric are printed, and the factor that converts to it.

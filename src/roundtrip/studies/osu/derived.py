@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import (
     LAUNCH_STATISTIC,
     MEAN,
@@ -26,7 +27,6 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies.derivation import (
-    SERIES_COLUMNS,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,

@@ -14,10 +14,10 @@ from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.studies import third_party
-from roundtrip.studies.derivation import METRICS
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 from roundtrip.studies.third_party import quote
+from roundtrip.study import METRICS
 
 _COLUMN_PATTERN = re.compile(
     r"(?P<size>Size)|(?P<sent>Transmit Size)|(?P<count>Iterations)|(?P<check>Validation)"

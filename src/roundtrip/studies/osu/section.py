@@ -8,8 +8,9 @@ from itertools import product
 
 import polars as pl
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Answer,
     Block,
     Cell,
@@ -26,8 +27,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
@@ -48,7 +48,8 @@ from roundtrip.studies.osu.curves import (
     draw_gallery,
     node_efficiency,
 )
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
+from roundtrip.units import Quantity, Unit
 
 _TABLE_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 

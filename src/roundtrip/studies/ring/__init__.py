@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from roundtrip.model import Count, Record, Sizes, SmallCount, StrictRecord, Text, Threshold
-from roundtrip.report.units import Unit
-from roundtrip.studies.study import (
+from roundtrip.study import (
     BLUE,
     GREY,
     ORANGE,
@@ -21,6 +20,7 @@ from roundtrip.studies.study import (
     SpreadMetric,
     Study,
 )
+from roundtrip.units import Unit
 
 PASS_METRIC, LAP_METRIC = "time_per_pass", "lap_time"
 REGION = "region"

@@ -15,12 +15,11 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import units
+from roundtrip.content.blocks import Gallery
+from roundtrip.content.data import BundleData
+from roundtrip.content.plot import LINK_BOUND_NAME
 from roundtrip.measure.columns import setting_number
-from roundtrip.report import units
-from roundtrip.report.blocks import Gallery
-from roundtrip.report.data import BundleData
-from roundtrip.report.plot import LINK_BOUND_NAME
-from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_by_size
@@ -39,7 +38,8 @@ from roundtrip.studies.ring import (
     STUDY,
     derived,
 )
-from roundtrip.studies.study import GREY, PINK, Arm
+from roundtrip.study import GREY, PINK, Arm
+from roundtrip.units import Unit
 
 _LAUNCH_COLUMNS = ["launch", "case_id"]
 _TITLE_BY_PLACEMENT = {

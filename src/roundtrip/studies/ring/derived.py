@@ -36,9 +36,9 @@ from statistics import median
 
 import polars as pl
 
+from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, PERCENTILES, Summary, ValueKind
 from roundtrip.studies.derivation import (
-    SERIES_COLUMNS,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,

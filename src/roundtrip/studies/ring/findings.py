@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, StatusColour, StrongText
-from roundtrip.report.units import Quantity, Unit
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import Answer, StatusColour, StrongText
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
@@ -18,6 +18,7 @@ from roundtrip.studies.findings import OPEN, ArmClaim, worst_colour
 from roundtrip.studies.ring import CACHE_LINE, REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Panel, RingCurves
 from roundtrip.studies.ring.derived import PUBLISHED_REASONS, PublishedReason
+from roundtrip.units import Quantity, Unit
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
 COLOUR_BY_OUTCOME: dict[str, StatusColour] = {

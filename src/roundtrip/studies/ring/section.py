@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import labels, units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.blocks import (
     Block,
     Cell,
     Column,
@@ -16,8 +17,7 @@ from roundtrip.report.blocks import (
     Table,
     text_items,
 )
-from roundtrip.report.data import BundleData
-from roundtrip.report.units import Quantity, Unit
+from roundtrip.content.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import (
@@ -45,7 +45,8 @@ from roundtrip.studies.ring.findings import (
     reason_findings,
     region_cost,
 )
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
+from roundtrip.units import Quantity, Unit
 
 _NO_APPLICATION_CELL = Cell(
     "not measured: the ring passes regions, and runs no application", "muted"

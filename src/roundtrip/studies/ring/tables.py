@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from roundtrip.report import units
-from roundtrip.report.blocks import (
+from roundtrip import units
+from roundtrip.content.blocks import (
     Block,
     Cell,
     CollapsibleBlocks,
@@ -24,13 +24,13 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import LAP_PERCENTILES, LAP_SIZE_BYTES, Panel, RingCurves
 from roundtrip.studies.ring.findings import is_within_limit, region_cost
+from roundtrip.units import Quantity, Unit
 
 _US_PER_S = 1e6
 

@@ -1,19 +1,25 @@
-"""The declaration of a study, from which its plan, its report and its audit follow.
+"""The declaration of a study, from which its plan, its report and its audit follow; metrics.
 
 A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class
-that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every study
-whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  Code with heavy
+that derives from `Study`; `load_studies` finds it.  Roundtrip imports every study whenever it
+starts, so an ``__init__`` holds the declaration and no heavy import.  Code with heavy
 imports is in two modules beside it, ``derived`` and ``section``, which are imported when they are
 used.  A study that interleaves arms needs neither.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from roundtrip.report.units import Unit
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.units import Unit
 
 if TYPE_CHECKING:
     from roundtrip.model import Record, StrictRecord
@@ -282,3 +288,50 @@ class Study:
                         claims = PlannedClaims(case.id, contrast.description, len(points.sizes))
                         claims_by_key.setdefault((panel, contrast), claims)
         return list(claims_by_key.values())
+
+
+@cache
+def load_studies() -> tuple[Study, ...]:
+    """The `STUDY` of each package in ``studies/`` that has one, sorted by `order` and name."""
+    folder = importlib.import_module("roundtrip.studies")
+    packages = (
+        importlib.import_module(f"{folder.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(folder.__path__)
+        if module.ispkg
+    )
+    studies: list[Study] = [package.STUDY for package in packages if hasattr(package, "STUDY")]
+    return tuple(sorted(studies, key=lambda study: (study.order, study.name)))
+
+
+def get_study(name: str) -> Study:
+    """The study called `name`, as in case.json; KeyError if there is none."""
+    return {study.name: study for study in load_studies()}[name]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: unit of its samples, whether less is better, and whether a sample may be 0."""
+
+    unit: str
+    lower_is_better: bool
+    may_be_zero: bool = False
+
+
+def read_metrics(folder: Path) -> dict[str, Metric]:
+    """All metrics in files ``metrics.json`` below `folder`, by name; UserError if two differ."""
+    metrics: dict[str, Metric] = {}
+    for file in sorted(folder.rglob("metrics.json")):
+        for name, entry in files.parse_json(file.read_text()).items():
+            if metrics.setdefault(name, Metric(**entry)) != Metric(**entry):
+                fault = f"another study declares the metric {name!r} differently"
+                raise UserError(f"{fault}: right is the same declaration, or another name", file)
+    return metrics
+
+
+METRICS = read_metrics(Path(__file__).with_name("studies"))
+
+
+@cache
+def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
+    """Names of the metrics that each study declares for its samples, by name of the study."""
+    return {study.name: study.all_metrics for study in load_studies()}

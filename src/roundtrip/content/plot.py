@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from roundtrip.report.units import UNPRINTED_UNITS
+from roundtrip.units import UNPRINTED_UNITS
 
 _SIGNIFICANT_DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"

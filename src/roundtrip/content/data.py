@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import polars as pl
 
 from roundtrip import files
+from roundtrip.content.series import SeriesMedians
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.night_rows import PAIRS
+from roundtrip.history.night_rows import PAIRS, SERIES_COLUMNS
 from roundtrip.measure import analysis, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import (
     DISTURBANCE_SCHEMA,
@@ -23,14 +24,12 @@ from roundtrip.measure.bundle_rows import (
     SampleRow,
 )
 from roundtrip.measure.columns import settings_by_launch
-from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.derivation import SERIES_COLUMNS
-from roundtrip.studies.study import Claim
+from roundtrip.study import Claim
 
 _ClaimT = TypeVar("_ClaimT", bound=Claim)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import RichText, StrongText
-from roundtrip.report.data import BundleData
+from roundtrip import units
+from roundtrip.content.blocks import RichText, StrongText
+from roundtrip.content.data import BundleData
 
 _SIMULATED_LABEL = "SIMULATED"
 #: The answer of a study whose launches were all simulated.

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table
-from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
+from roundtrip import units
+from roundtrip.content.blocks import Cell, Column, Table
 from roundtrip.stats.summaries import Interval, median_interval
+from roundtrip.units import ConfidenceLevel, Quantity, Unit
 
 THREE_DIGITS = (
     *((0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (-2.5, "\N{MINUS SIGN}2.50")),

@@ -9,12 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.history import detection
-from roundtrip.history.annotations import Annotation
-from roundtrip.history.detection import SeriesNames
-from roundtrip.history.night_rows import SERIES
-from roundtrip.report import labels, units
-from roundtrip.report.pages.series import (
+from roundtrip import units
+from roundtrip.content import labels
+from roundtrip.content.series import (
     Calendar,
     FactChange,
     HistorySeries,
@@ -25,9 +22,13 @@ from roundtrip.report.pages.series import (
     node_set_changes,
     split_series,
 )
-from roundtrip.report.units import Quantity
+from roundtrip.history import detection
+from roundtrip.history.annotations import Annotation
+from roundtrip.history.detection import SeriesNames
+from roundtrip.history.night_rows import SERIES
 from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
+from roundtrip.units import Quantity
 
 
 @dataclass(frozen=True)

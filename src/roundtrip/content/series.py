@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from roundtrip import units
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
-from roundtrip.report import units
 
 #: The night of a step is an estimate: changes up to this many nights away may explain it.
 _MAX_NEAR_NIGHTS = 2

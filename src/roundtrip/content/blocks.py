@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from roundtrip.report.pages.series import series_link
-from roundtrip.report.plot import HeatMap, Plot
-from roundtrip.report.units import ConfidenceLevel, Quantity, count
+from roundtrip.content.plot import HeatMap, Plot
+from roundtrip.content.series import series_link
 from roundtrip.stats.verdicts import VerdictColour
+from roundtrip.units import ConfidenceLevel, Quantity, count
 
 StatusColour = Literal["plain", VerdictColour]
 ColumnAlign = Literal["left", "right"]

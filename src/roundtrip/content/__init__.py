@@ -1,0 +1,1 @@
+"""What reports and pages show, without its appearance: data, verdicts, quantities and blocks."""
