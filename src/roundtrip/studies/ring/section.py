@@ -358,8 +358,7 @@ class Section:
             Heading(3, "The study's three reasons"),
         ]
         for reason in derived.PUBLISHED_REASONS:
-            group = [finding for finding in results if finding.statement == reason]
-            if group:
+            if group := [finding for finding in results if finding.statement == reason]:
                 blocks.append(reason_table(curves, reason, group, settings))
         if skipped_table := tables.skipped_transport_table(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
