@@ -97,9 +97,7 @@ class BundleData:
         )
 
     def series_key(self, case_id: str, value: Mapping[str, Any]) -> str:
-        """Key of the history series of a value with the columns `SERIES_COLUMNS`; "" if there is
-        none.
-        """
+        """Key of the history series of a value (columns `SERIES_COLUMNS`); "" without one."""
         names = {name: value[name] for name in SERIES_COLUMNS if value[name] is not None}
         return (
             self.series_medians.find_key([case_id], value["size_bytes"] or 0, **names)
@@ -115,7 +113,7 @@ class BundleData:
 
     @cached_property
     def past_series_medians(self) -> SeriesMedians:
-        """The medians of series in the nights before, with those of the nodes in this night."""
+        """The medians of all series of earlier nights, and of this night's series of nodes."""
         return SeriesMedians(pl.concat([self.past_nights.nights, self.node_series]))
 
     @cached_property
@@ -196,7 +194,7 @@ def read_bundle(bundle: Path) -> BundleData:
 def judge_claims(
     data: BundleData, claims: Mapping[_ClaimT, Sequence[float]], levels: Levels | None = None
 ) -> dict[_ClaimT, ClaimVerdict]:
-    """The verdict on each claim, families corrected together; `claims`: ratios in order of rounds.
+    """The verdict on each claim, each family corrected alone; `claims`: ratios in order of rounds.
 
     `levels`: by default those of the bundle, from which each claim takes the margin of its study.
     """

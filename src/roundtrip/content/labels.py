@@ -124,7 +124,7 @@ def are_all_simulated(labels: Iterable[str]) -> bool:
 
 
 def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:
-    """Labels by environment, from the facts of all nights; none if it measured."""
+    """Labels by environment, from the facts of all nights; none where measured."""
     labels: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():

@@ -156,14 +156,14 @@ class JudgedSeries:
 
     @property
     def changes_text(self) -> str:
-        """Changes in provenance near the step or, if last night is worse, of last night, or ""."""
+        """Changes in provenance near the step, or of a worse last night; "" without any."""
         if self.step_night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return describe_changes(self.changes)
 
     @property
     def level_before(self) -> Quantity | str:
-        """The level before its step, since the change point before; "" without a step."""
+        """The level between its step and the change point before; "" without a step."""
         step = self.judgement.step
         if step is None:
             return ""
@@ -198,7 +198,7 @@ class NightVerdicts:
 
     @property
     def count_by_verdict(self) -> Mapping[Verdict, int]:
-        """The number of series with each verdict that any has, in the order of verdicts."""
+        """The number of series by verdict, without zeros, in the order of verdicts."""
         return {verdict: n for verdict in Verdict if (n := len(self.with_verdict(verdict)))}
 
 
@@ -213,7 +213,7 @@ def judge_all_series(
     """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
     `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
-    `histories`: those of all series by these settings, if the caller has them.
+    `histories`: those of all series by these settings, if known.
     """
     if histories is None:
         histories = detection.histories(nights, settings)
@@ -308,7 +308,7 @@ def _nearest_changes(
 ) -> tuple[str | None, tuple[FactChange, ...]]:
     """The night near a step at which something of the series changed, and the changes.
 
-    Facts choose that night before nodes, which may change every night.
+    Changed facts count before nodes, which may change every night.
     """
     series_subjects = series_fact_subjects(series)
     facts = {

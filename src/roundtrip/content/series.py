@@ -55,7 +55,7 @@ class Calendar:
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
 
     def count_before(self, moment: str, *, is_inclusive: bool = True) -> int:
-        """Return the number of nights that began before a date or time, or on it if `inclusive`."""
+        """The number of nights that began before a date or time, or on it if `is_inclusive`."""
         starts = [night[: len(moment)] for night in self.nights]
         return sum(start < moment or (is_inclusive and start == moment) for start in starts)
 
@@ -156,7 +156,7 @@ class HistorySeries:
     def subtitle(self) -> str:
         """Metric, check with parameters (unless it begins the title), partition and toolchain.
 
-        Of namesakes, metric, unit and the whole case, with that of the samples.
+        Of namesakes: metric, unit, whole case id, and the case of the samples.
         """
         case = str(self.identity["case_id"])
         match = CASE_PATTERN.fullmatch(case)

@@ -68,9 +68,9 @@ def max_launches_per_case(data: BundleData) -> int:
 
 
 def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
-    """The launches of each case that every underpowered claim needs; None if none is underpowered.
+    """The launches per case with which no claim is underpowered; None if none is now.
 
-    A claim that has values in a share of `launch_count` launches is taken to have them in the same
+    A claim with values in a share of `launch_count` launches is taken to have them in the same
     share of more launches.
     """
     counts = [
@@ -82,7 +82,7 @@ def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int
 
 
 def describe_launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
-    """How many launches a case had at most and needs; "" if more would not help."""
+    """Most launches of a case, and how many would do; "" if more would not help."""
     if (minimum := launches_needed_per_case(verdicts, launch_count)) is None:
         return ""
     return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
@@ -198,7 +198,7 @@ class Correction:
 
 
 def build_report(data: BundleData, correction: Correction | None = None) -> Report:
-    """Judge the claims of all studies together, and return the report; `correction`: its note."""
+    """Judge the claims of all studies together; return the report, noting `correction`."""
     sections = list(_sections_of_report(data))
     verdicts = judge_report_claims(data, sections)
     headlines = {
@@ -256,7 +256,7 @@ class _SectionWithClaims:
 def judge_report_claims(
     data: BundleData, sections: Iterable[_SectionWithClaims] | None = None
 ) -> dict[Claim, ClaimVerdict]:
-    """The verdicts on all claims of a report, judged together; `sections`: if known."""
+    """Judge all claims of a report together; `sections`: its own, if known."""
     sections = _sections_of_report(data) if sections is None else sections
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge_claims(data, claims)

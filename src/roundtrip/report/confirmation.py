@@ -83,7 +83,7 @@ _METHOD_NOTE = (
 
 @dataclass(frozen=True)
 class SignTest:
-    """`beyond` of a series' `launches` lie beyond its edge."""
+    """Of a series' `launches`, `beyond` lie beyond its edge."""
 
     beyond: int
     launches: int
@@ -129,8 +129,7 @@ def judge_repetitions(
 class RepeatedSeries:
     """A series that was worse last night, its control, and the sign tests of both.
 
-    `launches_on_other_nodes`: launches of both that ran on nodes on which the night did not run
-    them.
+    `launches_on_other_nodes`: launches of both on nodes where the night had none of them.
     """
 
     worse_series: JudgedSeries

@@ -115,9 +115,7 @@ class Drawing(Frame):
             yield element("path", {**paint, "d": svg.path_data((x, y) for y in ends)})
 
     def marks(self) -> Iterator[Markup]:
-        """All that a zoom moves: range, reference lines, events, intervals, curves, from back to
-        front.
-        """
+        """What a zoom moves, from back to front: range, lines, events, intervals, curves."""
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis
         if view.shaded_range and axis:

@@ -56,7 +56,7 @@ class DisclosedField:
 
 
 def disclosed_fields(folder: Path, public: Path) -> list[DisclosedField]:
-    """All fields of a revision or import, against the newest revision of its site in `public`.
+    """All fields of a revision or import; new is what its site's newest in `public` lacks.
 
     UserError for a file that cannot be read.
     """

@@ -154,7 +154,7 @@ def publish(
     print_line: PrintLine = lambda _: None,
     annotations_of_site: Callable[[str], Sequence[Annotation]] = lambda _: (),
 ) -> Path:
-    """Return the revision folder of `bundle`: an existing one if its run was published, else a new.
+    """Return the revision of `bundle`: the existing one if its run was published, else a new one.
 
     The copy of the bundle gets the nights before it from `reports`.  `print_line` gets a line for
     each revision that is left out; `annotations_of_site` returns those of a site.  A run that was

@@ -265,7 +265,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 def render_csv(table: Table) -> str:
-    """The table as CSV: numbers, with interval, unit and verdict in columns of their own.
+    """The table as CSV; interval, unit and verdict of numbers have columns of their own.
 
     A cell that is not a single number is written as text.  Nothing is a formula.
     """

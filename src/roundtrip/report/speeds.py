@@ -29,7 +29,7 @@ from roundtrip.units import UNPRINTED_UNITS, Quantity
 
 @dataclass(frozen=True)
 class SpeedPoint:
-    """What a value measures: the columns of `SPEED_COLUMNS` but launch, value, `SERIES_COLUMNS`."""
+    """What a value measures: `SPEED_COLUMNS` except launch, value and `SERIES_COLUMNS`."""
 
     what: str
     size_bytes: int | None
@@ -87,7 +87,7 @@ def mpi_and_boost(launch: Mapping[str, Any]) -> tuple[str, str]:
 def differing_factors(
     software: tuple[str, str], other_software: tuple[str, str]
 ) -> tuple[str, ...]:
-    """The factors, MPI and BOOST, in which two `mpi_and_boost` differ; both if in neither."""
+    """The factors, MPI and BOOST, in which two `mpi_and_boost` differ; both if equal."""
     same_mpi, same_boost = software[0] == other_software[0], software[1] == other_software[1]
     if same_mpi == same_boost:
         return (MPI, BOOST)
@@ -142,7 +142,7 @@ class PairedValues:
 
     @cached_property
     def ratios(self) -> list[float]:
-        """Speed of an environment over the base, one for each round (or two); above 1 is faster."""
+        """Speed over the base for each round, or each two if `is_abba`; above 1 is faster."""
         value_pairs = zip(self.environ_values, self.base_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
         if self.is_abba:

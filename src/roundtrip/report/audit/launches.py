@@ -91,7 +91,7 @@ def audit_setup_record(subject: AuditSubject) -> RuleOutcome:
 
 @audit_rule(13, RuleScope.STUDY_LAUNCHES, "Repetitions until a target precision; more than 5")
 def audit_repetitions(subject: AuditSubject) -> RuleOutcome:
-    """Each case has enough launches for an interval; points that ended at a precision."""
+    """Each case has enough launches for an interval."""
     if subject.launches.is_empty():
         return rule_not_applicable("no launch completed")
     if subject.is_simulated:

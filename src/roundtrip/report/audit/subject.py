@@ -198,5 +198,5 @@ class AuditRule:
 def audit_rule(
     number: int, scope: RuleScope, statement: str
 ) -> Callable[[Callable[[AuditSubject], RuleOutcome]], AuditRule]:
-    """Make a function the rule C`number`; `audit.section` finds it in its module."""
+    """Make a function rule C`number`, which `audit.section` finds in its module."""
     return partial(AuditRule, number, scope, statement)

@@ -41,7 +41,7 @@ class NightPair:
     before.
 
     A night in which no value counts has `NO_VALUE`; `night_before_value` and `ratio` are "" if
-    there is one night.  `distance`: `abs_log_ratio` over its median over all series; "" if that is
+    there is one night.  `distance`: `abs_log_ratio` over its median of all series; "" if that is
     not known.
     """
 

@@ -261,7 +261,7 @@ def _curves(
 def _level_segments(
     judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
 ) -> list[tuple[float, float, float]]:
-    """(Start, end, median) of a set of nodes for each stretch between change points."""
+    """(Start, end, median) of a set of nodes for each segment between change points."""
     if judged.history.drift:
         return []
     cuts = [0, *(step.night for step in judged.history.steps), len(verdicts.calendar.nights)]

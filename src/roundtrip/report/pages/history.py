@@ -43,9 +43,9 @@ class HistoryPage:
 
     `series_histories`: by the identity of the series, judged by `settings`; they count all nights
     of the history, including nights without the series.  `report_link_by_night`: relative to the
-    page; `index_link`: to the index.  `night_notes`: (night, text) of each person's remark on a
-    night, or on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after
-    the newest night.  `cause_searches`: (link to the report, finding) of each search for a cause.
+    page; `index_link`: to the index.  `night_notes`: (night, text) of each remark, on this night or
+    on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after the
+    newest night.  `cause_searches`: (link to the report, finding) of each search for a cause.
     """
 
     campaign: str

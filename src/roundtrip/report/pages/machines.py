@@ -48,9 +48,9 @@ class _ValueKey(NamedTuple):
 
 
 class HeadlineValue(BaseModel):
-    """A value of a toolchain on a machine in its newest night that counts, and of all nights.
+    """A value of a toolchain on a machine, in the newest night that counts and in all nights.
 
-    `processor`: as that night recorded it, else "".  `emulation_label`: "" if neither emulated nor
+    `processor`: as the newest recorded it, else "".  `emulation_label`: "" if neither emulated nor
     simulated.  `report_link` leads from the folder of the campaign on its site to that of the
     night.  `level_by_night`: in order of nights, None for nights on another processor.
     """
@@ -91,7 +91,7 @@ class HeadlineValue(BaseModel):
 def headline_values(
     page: HistoryPage, thresholds: AnalysisSettings, read_night: Callable[[str], BundleData]
 ) -> Iterator[HeadlineValue]:
-    """The values of all studies; `read_night` reads a bundle; UserError: there is none."""
+    """The values of all studies; `read_night` reads a bundle or raises UserError."""
     night_rows = page.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())

@@ -195,8 +195,8 @@ def _without_local_folders(warning: str, site: Path) -> str:
     return warning
 
 
-def overall_level_by_night(nights: pl.DataFrame) -> list[float]:
-    """In order of nights the geometric mean of all series over their medians; higher is worse."""
+def overall_level_by_night(nights: pl.DataFrame) -> list[float | None]:
+    """By night, the geometric mean of all series over their medians (more is worse), or None."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
     means = (
@@ -210,7 +210,7 @@ def overall_level_by_night(nights: pl.DataFrame) -> list[float]:
 
 
 class HistorySummary(BaseModel):
-    """Of a campaign on a site: how many series have each verdict, the level of all nights, labels.
+    """A campaign on a site for the index: counts of verdicts, the level of all nights, labels.
 
     `overall_levels`: one for each night; `nights` counts imported ones too; `page_sha256`: of the
     history page, "" without one.  `headline_values`: of its newest nights; `source_digest` changes

@@ -86,7 +86,7 @@ class Headline:
     def answers(self, short_title_by_title: Mapping[str, str]) -> Iterator[Answer]:
         """Yield the values of the first quantities, amounts before ratios.
 
-        A quantity that was measured in several settings has its first and its last one.
+        Of a quantity's settings, only the first and the last one are given.
         """
         differences = labels.title_differences({row.setting for row in self.quantities_by_row})
         own_rows = [
@@ -110,7 +110,7 @@ class Headline:
                 )
 
     def _values_text(self, row_key: _RowKey, short_title_by_title: Mapping[str, str]) -> str:
-        """The values of a row, with the toolchains if several are shown.
+        """The values of a row, each with its toolchain if there are several.
 
         They have the order of the table's columns: only a claim says that one is better.
         """
@@ -125,7 +125,7 @@ class Headline:
 def study_headline(data: BundleData, study: Study) -> Headline | None:
     """The main values of `study`; None without any.
 
-    Of too many toolchains those are shown that are best in the first row, then those of other rows.
+    Of too many toolchains, the best ones in the first row are shown, then those in other rows.
     """
     level = ConfidenceLevel(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}

@@ -204,7 +204,7 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _list_blocks(title: str, items: Sequence[str], max_items: int | None = None) -> Iterator[Block]:
-    """A heading and at most `limit` of the items; nothing without items."""
+    """A heading and up to `max_items` items; nothing without items."""
     if not items:
         return
     rest_count = len(items) - len(items[:max_items])
@@ -257,7 +257,7 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Blocks on the values of this night outside of the prediction from earlier nights."""
+    """Blocks on this night's values outside of what earlier nights predict."""
     judged_series = [
         judged
         for judged in verdicts.judged_series

@@ -159,7 +159,7 @@ def _failure_answers(data: BundleData) -> Iterator[Answer]:
 
 
 def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
-    """The mismatches (`identity`) among the reasons of launches; those that are alike once."""
+    """The mismatches (`identity`) among the reasons of launches; equal ones once."""
     reasons = data.launches.filter(pl.col("status") != "missing")["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
@@ -283,7 +283,7 @@ def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[B
 
 
 def _disturbance_effect_table(data: BundleData, spread_values: pl.DataFrame) -> Table:
-    """The spread metrics of each study over all launches, and over undisturbed launches."""
+    """Medians of the spread metrics over all launches, and over undisturbed ones."""
     rows = []
     keys = ["number", *spread.SPREAD_KEY_COLUMNS]
     for _, group in spread_values.group_by(keys, maintain_order=True):

@@ -108,7 +108,7 @@ def effect_blocks(
     switch_by_node: Mapping[str, str],
     labels_by_environ: Mapping[str, str],
 ) -> Iterator[Block]:
-    """For each measure the effects of all nodes, worst first, with the switches that are known."""
+    """For each measure the effects of all nodes, worst first, and their switches, if known."""
     sick_nodes = _sick_nodes(verdicts)
     has_switches = any(switch_by_node.values())
     columns = (
@@ -312,7 +312,7 @@ def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
 
 
 def _launch_outcomes(data: BundleData, is_bad: pl.Expr) -> Outcomes:
-    """This night's launches with known hosts; `is_bad`: whether a launch counts as an event."""
+    """This night's launches with known hosts; `is_bad`: whether a launch counts as failed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST_STATUSES]))
     rows = launches.select(hosts, wrong=is_bad, kind="case_id").drop_nulls("hosts").rows()
@@ -320,7 +320,7 @@ def _launch_outcomes(data: BundleData, is_bad: pl.Expr) -> Outcomes:
 
 
 def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
-    """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
+    """Yield nodes whose clock rate or wall clock deviates from those of other nodes."""
     environs = labels.labels_by_environ(data.launches)
     mark = words.environ_label_suffix(environs, environs)
     limit = data.analysis.disturbance.clock_rate
@@ -383,7 +383,7 @@ def _not_measured_blocks(data: BundleData, label_suffix: str) -> Iterator[Block]
 
 
 def excluded_nodes_table(data: BundleData, caption: str) -> Table | None:
-    """Return a table of nodes that were out of use when the run began, or None."""
+    """A table of nodes out of use when the run began; None without any."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
     rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None

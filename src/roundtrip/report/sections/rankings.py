@@ -77,9 +77,7 @@ class ToolchainRanking:
 
     @property
     def margin(self) -> float:
-        """By how much the fastest toolchain leads the next one, a fraction; 0 without a fastest
-        one.
-        """
+        """The lead of the fastest toolchain over the next, a fraction; 0 without a fastest."""
         ratios = []
         for (one, other), verdict in self.verdict_by_pair.items():
             if one == self.fastest_toolchain:
@@ -98,9 +96,7 @@ class ToolchainRanking:
         return _ON_PAR if is_on_par else _OPEN
 
     def cell(self, short_title_by_toolchain: Mapping[str, str]) -> Cell:
-        """A cell with the fastest toolchain and its margin, or with the unbeaten ones and the
-        outcome.
-        """
+        """The fastest toolchain and its margin, or the unbeaten ones and the outcome."""
         if self.fastest_toolchain:
             margin = units.speed_ratio_text(1 + self.margin, 1 + self.margin)
             return Cell(
@@ -250,7 +246,7 @@ def _quantities_text(quantities: Sequence[_QuantityAndSize]) -> str:
 
 
 def _name_by_quantity(rankings: Sequence[ToolchainRanking]) -> dict[tuple[Setting, str], str]:
-    """The name of each quantity in each setting, with its label and what other settings lack."""
+    """The name of each quantity by setting, with words that other settings lack, and label."""
     texts: dict[str, set[str]] = {}
     for ranking in rankings:
         texts.setdefault(ranking.setting.study, set()).add(_setting_text(ranking.setting))
@@ -284,7 +280,7 @@ def ranking_tables(
 ) -> tuple[Table, ...]:
     """A table for each study: a row for each quantity and a column for each size.
 
-    Rows of more ranks than processors come last.  A row names its size if it is the only one.
+    Rows of more ranks than processors come last.  A row with a single size names it.
     """
     studies = dict.fromkeys(ranking.setting.study for ranking in rankings)
     ordered = sorted(rankings, key=lambda ranking: ranking.is_oversubscribed)

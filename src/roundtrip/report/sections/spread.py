@@ -109,7 +109,7 @@ def _unique_or_null(column: str) -> pl.Expr:
 def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
     """Return a study's rows of the metric, with the value in its unit as column `shown`.
 
-    Values in a unit that never becomes that of the metric, as of another metric, are left out.
+    Values in a unit that cannot be converted, as of another metric, are left out.
     """
     value, unit = pl.col("value"), metric.unit
     is_of_time = unit is Unit.MB_S or unit in FACTOR_FROM_SECONDS
