@@ -85,7 +85,3 @@ def test_a_value_that_netpipe_does_not_take_is_one_line_and_status_2(
         main()
     line = f"roundtrip: {file}:3: check 'NetPIPE': {words}\n"
     assert (end.value.code, *capfd.readouterr()) == (2, "", line)
-
-
-def test_the_folder_reframe_is_no_package() -> None:
-    assert not (CHECKOUT / "reframe" / "__init__.py").exists()

@@ -1,10 +1,10 @@
 """Site `virtual`: what its transports are said to be is what a job script sets."""
 
 import runpy
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import run_program
 
 CONFIG = Path(__file__).parents[2] / "site-configs" / "virtual" / "reframe.py"
 ENVIRONMENTS = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
@@ -15,9 +15,7 @@ def test_a_shell_takes_each_variable_whole(environment: dict) -> None:
     """ReFrame writes ``export NAME=VALUE`` as it stands: a bare ``;`` would end the value."""
     for name, value in environment["env_vars"]:
         script = f'export {name}={value}\nprintf %s "${name}"'
-        process = subprocess.run(
-            ["bash", "-ec", script], capture_output=True, text=True, check=True
-        )
+        process = run_program("bash", "-ec", script, check=True)
         assert process.stderr == ""
         assert process.stdout == value.strip("'")
 

@@ -4,12 +4,11 @@ of a guide says when."""
 import ast
 import re
 import shlex
-import subprocess
 from datetime import date
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, command_environment, describe_missing_toolchains
+from support.programs import CHECKOUT, command_environment, describe_missing_toolchains, run_program
 
 from roundtrip.sites.toolchains.spec import read_catalogue
 
@@ -194,10 +193,6 @@ IN_ORDER = {"add-a-study.md"}
 ALL = sorted({c for guide in GUIDES if guide.name not in IN_ORDER for c in commands(guide)})
 
 
-def test_the_guides_have_commands() -> None:
-    assert len(ALL) > 20
-
-
 def test_every_command_is_run_by_a_test() -> None:
     for command in ALL:
         if any(re.fullmatch(pattern, command) for pattern in RUN_HERE):
@@ -244,7 +239,5 @@ def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
     environment = command_environment(tmp_path, ROUNDTRIP_SITE="local")
     command = command.replace(".venv/bin/", "")
     script = f". site-configs/activate local && {command}"
-    process = subprocess.run(
-        ["bash", "-c", script], cwd=CHECKOUT, env=environment, capture_output=True, text=True
-    )
+    process = run_program("bash", "-c", script, cwd=CHECKOUT, env=environment)
     assert process.returncode == 0, f"{shlex.join(process.args)}: {process.stdout}{process.stderr}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command import await_result, start_roundtrip
-from support.programs import CHECKOUT, command_environment, skip_without_toolchains
+from support.programs import CHECKOUT, command_environment, run_program, skip_without_toolchains
 
 from roundtrip.measure.launches import scan_launches
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -242,9 +242,7 @@ def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
 
     def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         command = ["roundtrip", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=3000
-        )
+        return run_program(*command, cwd=checkout, env=environment, timeout=3000)
 
     process = roundtrip("run", campaign)
     assert process.returncode == 0, process.stderr

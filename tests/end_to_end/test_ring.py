@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,14 +224,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         f"reframe -c checks/ring -R --exec-policy=serial -n 'Ring%.*transport=all' "
         f"-p {TOOLCHAIN} -S Ring.budget=2 -S Ring.end=1000 --report-file={report} -r"
     )
-    process = subprocess.run(
-        ["bash", "-c", f". site-configs/activate local && {reframe}"],
-        cwd=CHECKOUT,
-        env=programs.command_environment(home),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    command = ("bash", "-c", f". site-configs/activate local && {reframe}")
+    environment = programs.command_environment(home)
+    process = programs.run_program(*command, cwd=CHECKOUT, env=environment, timeout=600)
     assert process.returncode == 0, process.stdout
     assert json.loads(report.read_text())["session_info"]["num_cases"] == 3, "build and launches"
     return {

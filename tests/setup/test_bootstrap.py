@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.programs import write_script
+from support.programs import run_program, write_script
 
 from roundtrip.sites.machine import packages_in_sections
 
@@ -98,13 +98,8 @@ done""",
         self, *arguments: str, stdin: int = subprocess.DEVNULL, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         command = [str(self.root / "site-configs" / "local" / "bootstrap"), *arguments]
-        return subprocess.run(
-            command,
-            env={"PATH": str(self.programs), **environment},
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
+        return run_program(
+            *command, env={"PATH": str(self.programs), **environment}, stdin=stdin, timeout=60
         )
 
 

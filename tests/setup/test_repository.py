@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.programs import run_program
 
 ROOT = Path(__file__).parents[2]
 #: Put together here, so that this file passes its own test.
@@ -26,9 +27,7 @@ REGISTRIES = tuple(
 
 
 def tracked() -> list[Path]:
-    process = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    process = run_program("git", "ls-files", "-z", cwd=ROOT, check=True)
     files = [ROOT / name for name in process.stdout.split("\0") if name]
     return [file for file in files if file.is_file()]
 
@@ -81,7 +80,7 @@ def test_scripts_are_executable_and_parse(script: str) -> None:
 
 
 def test_every_make_target_in_the_help_exists() -> None:
-    process = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    process = run_program("make", "help", cwd=ROOT, check=True)
     targets = [line.split()[0] for line in process.stdout.splitlines()]
     assert {"campaign", "test", "toolchains", "bench", "clean"} <= set(targets)
     for target in targets:

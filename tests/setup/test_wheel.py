@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.programs import copy_tracked
+from support.programs import copy_tracked, run_program
 
 #: The user's variables that would move what a campaign writes.
 PLACES = ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
@@ -34,13 +34,7 @@ def roundtrip(site: Path, folder: Path, *words: str) -> subprocess.CompletedProc
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     program = "from roundtrip.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    return run_program(sys.executable, "-c", program, *words, cwd=folder, env=environment)
 
 
 @pytest.mark.nightly
@@ -104,8 +98,7 @@ def lowest(requirement: str) -> str:
 
 
 def pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [python, "-m", "pip", "--disable-pip-version-check", *arguments]
-    return subprocess.run(command, capture_output=True, text=True)
+    return run_program(python, "-m", "pip", "--disable-pip-version-check", *arguments)
 
 
 def test_every_library_has_both_bounds_and_the_upper_is_a_whole_version() -> None:
@@ -125,11 +118,7 @@ def test_the_package_works_at_an_end_of_its_bounds(end: str, tmp_path: Path) -> 
     options = ("--upgrade", *requirements, *RUNNER, "--editable", str(ROOT))
     installation = pip(python, "install", *options)
     assert installation.returncode == 0, installation.stderr[-2000:]
-    process = subprocess.run(
-        [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS],
-        cwd=ROOT,
-        env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
+    command = [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS]
+    environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
+    process = run_program(*command, cwd=ROOT, env=environment)
     assert process.returncode == 0, process.stdout[-4000:]

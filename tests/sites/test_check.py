@@ -164,18 +164,14 @@ def test_a_fault_in_spacks_part(
     assert any(message in detail for detail in details), details
 
 
-def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, spack_environment: Path) -> None:
-    edit_data(checkout, '"--cpu-bind=cores", ', "")
-    details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
-    assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in details
-
-
-def test_a_site_whose_partitions_say_that_nothing_is_bound_needs_no_binding(
+def test_a_toolchain_that_binds_nothing_is_named_where_partitions_say_that_ranks_are_bound(
     checkout: Path, spack_environment: Path
 ) -> None:
     edit_data(checkout, '"--cpu-bind=cores", ', "")
-    data = checkout / "site-configs/infiniband/site.toml"
-    data.write_text(data.read_text() + '\n[every_partition.extras]\nbinding = "none"\n')
+    details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
+    assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in details
+    with (checkout / "site-configs/infiniband/site.toml").open("a") as file:
+        file.write('\n[every_partition.extras]\nbinding = "none"\n')
     (finding,) = check.check_partitions(Site("infiniband", checkout))
     assert finding.verdict == "ok", finding.detail
 

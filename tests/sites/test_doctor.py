@@ -29,10 +29,6 @@ def levels(host: machine.Host) -> dict[str, str]:
     }
 
 
-def test_a_quiet_machine_has_nothing_to_say() -> None:
-    assert levels(QUIET) == {}
-
-
 def test_the_recorded_virtual_machine() -> None:
     assert levels(RECORDED) == {"cores": "warn", "virtualisation": "warn"}
 
@@ -67,7 +63,7 @@ def test_each_fault_is_found_with_advice(change: dict[str, object], topic: str, 
 
 
 @pytest.mark.parametrize(
-    "change", [{"quota": 8.0}, {"swap_kib": 9000}, {"numa_nodes": 2, "numa_balancing": False}]
+    "change", [{}, {"quota": 8.0}, {"swap_kib": 9000}, {"numa_nodes": 2, "numa_balancing": False}]
 )
 def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
     assert levels(replace(QUIET, **change)) == {}  # type: ignore[arg-type]

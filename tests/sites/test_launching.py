@@ -1,5 +1,7 @@
 """Scales follow from nodes and cores of a partition, placement from options of a launcher."""
 
+from functools import partial
+
 import pytest
 
 from roundtrip.errors import UserError
@@ -78,22 +80,11 @@ def test_why_not() -> None:
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:
-    assert slurm.parse_partition_size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
-    assert slurm.parse_partition_size(SLURM_CONF, "thin") == {
-        "nodes": 12,
-        "cores": 32,
-        "sockets": 2,
-    }
-    assert slurm.parse_partition_size(SLURM_CONF, "absent") == {}
-    assert slurm.expand_host_list("a[08-11],b,c[1,3]") == [
-        "a08",
-        "a09",
-        "a10",
-        "a11",
-        "b",
-        "c1",
-        "c3",
-    ]
+    size = partial(slurm.parse_partition_size, SLURM_CONF)
+    assert size("all") == {"nodes": 14, "cores": 8, "sockets": 1}
+    assert size("thin") == {"nodes": 12, "cores": 32, "sockets": 2}
+    assert size("absent") == {}
+    assert " ".join(slurm.expand_host_list("a[08-11],b,c[1,3]")) == "a08 a09 a10 a11 b c1 c3"
     with pytest.raises(UserError, match="is no list of nodes"):
         slurm.expand_host_list("a[3-1]")
 

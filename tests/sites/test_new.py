@@ -217,12 +217,6 @@ def rendered(checkout: Path, name: str = "mine") -> list[dict[str, Any]]:
     return partitions
 
 
-@pytest.mark.parametrize(("accounting", "scheduler"), [(True, "slurm"), (False, "squeue")])
-def test_accounting_sets_the_scheduler(checkout: Path, accounting: bool, scheduler: str) -> None:
-    new.write_site("mine", cluster(TCP, accounting=accounting), checkout)
-    assert {partition["scheduler"] for partition in rendered(checkout)} == {scheduler}
-
-
 def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     """Headers and libraries, or Spack builds it; where they are, and for the nodes that are."""
     libraries = (
@@ -251,13 +245,6 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
     other_facts = cluster(facts, offered_pmis=("pmix_v5",))
     assert "externals" not in packages_of(new.write_site("other", other_facts, checkout))["pmix"]
-
-
-def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> None:
-    folder = new.write_site("mine", TCP, checkout, software="toolchains")
-    assert not (folder / "spack").exists()
-    site = data.read_site_data(folder / "site.toml", checkout)
-    assert site.software == "toolchains"
 
 
 HELLO = """

@@ -63,7 +63,11 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert facts.cluster.version == "23.11.1"
     partition, *_ = facts.cluster.usable_partitions
     assert (partition.name, partition.nodes, partition.cores) == ("compute", 128, 48)
-    assert [partition.name for partition in facts.cluster.distinct_partitions] == ["compute", "gpu"]
+    distinct_partitions = facts.cluster.distinct_partitions
+    assert [(item.name, item.cores) for item in distinct_partitions] == [
+        ("compute", 48),
+        ("gpu", 32),
+    ]
     assert facts.cluster.accounting is False
     assert facts.cluster.offered_pmis == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.cluster.binds_tasks is True
@@ -82,13 +86,6 @@ def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
     assert facts.cluster.usable_partitions == []
     assert facts.active_port is None
     assert "not found" in facts.describe_lines()[0]
-
-
-def test_nodes_that_differ_count_by_the_smallest() -> None:
-    compute, gpu, debug = slurm.parse_partitions(TEXTS["sinfo -h"])
-    assert (compute.nodes, compute.cores) == (128, 48)
-    assert gpu.cores == 32
-    assert not debug.is_default
 
 
 def test_every_port_is_found_and_those_down_are_marked(tmp_path: Path) -> None:

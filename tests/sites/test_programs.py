@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.programs import run_program
 
 from roundtrip.sites import programs
 
@@ -27,9 +27,7 @@ def test_variables_of_the_user_do_not_count(
     library_copy.parent.mkdir()
     shutil.copy(tmp_path / "lib" / "libmpi.so.40.1", library_copy)
     value = str(library_copy.parent if variable == "LD_LIBRARY_PATH" else library_copy)
-    process = subprocess.run(
-        ["ldd", linked_program], env={**os.environ, variable: value}, capture_output=True, text=True
-    )
+    process = run_program("ldd", linked_program, env={**os.environ, variable: value})
     assert str(library_copy) in process.stdout, "the loader itself takes the copy"
     monkeypatch.setenv(variable, value)
     assert (

@@ -64,20 +64,6 @@ def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
     assert locks.describe_mixed_targets(lock) == []
 
 
-def test_every_fabric_is_the_required_one() -> None:
-    lock = locks.read_lock(LOCK_FILE)
-    parameters = {spec.name: spec.parameters for spec in lock.mpi_by_hash.values()}
-    for spec in lock.mpi_by_hash.values():
-        if spec.name == "openmpi":
-            assert spec.parameters["fabrics"] == ["ucx"]
-            assert spec.parameters["schedulers"] == ["slurm"]
-    mpich = parameters["mpich"]
-    assert (mpich["device"], mpich["netmod"], mpich["pmi"]) == ("ch4", "ucx", "pmi2")
-    assert parameters["mvapich"]["netmod"] == "ucx"
-    assert parameters["mvapich2"]["fabrics"] == "mrail"
-    assert {spec.target for spec in lock.mpi_by_hash.values()} == {"x86_64_v3"}
-
-
 def test_an_odd_build_is_named_with_what_makes_it_odd(tmp_path: Path) -> None:
     (line,) = locks.describe_extra_builds(changed(tmp_path, drift))
     assert "mpich@4.3.2 is 2 builds" in line
@@ -126,13 +112,6 @@ def wanted() -> list[str]:
     return software.expand_matrix(CHECKOUT / "spack.yaml", software.read_definitions(INFINIBAND))
 
 
-def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
-    roots = wanted()
-    assert len(roots) == 5 * 3 + 5 * 2 + 1
-    assert len(set(roots)) == len(roots)
-    assert sum("^boost@1.86.0" in root for root in roots) == 5
-
-
 def test_the_recorded_lock_is_that_matrix() -> None:
     assert software.describe_root_mismatches(locks.read_lock(LOCK_FILE), wanted()) == []
 
@@ -163,11 +142,6 @@ def test_two_spellings_of_one_spec_are_one(spelling: str, spack_spelling: str) -
 @pytest.mark.parametrize("other", ["a@1 ~x", "a@2 +x", "b@1 +x", "a@1 +x ^c"])
 def test_different_specs_stay_different(other: str) -> None:
     assert software.canonical_spec("a@1 +x") != software.canonical_spec(other)
-
-
-def test_a_name_the_site_does_not_define_is_an_error() -> None:
-    with pytest.raises(UserError, match="does not define 'boosts'"):
-        software.expand_matrix(CHECKOUT / "spack.yaml", {"mpis": ["mpich"]})
 
 
 @pytest.fixture

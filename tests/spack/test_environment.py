@@ -3,12 +3,12 @@
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from support.programs import run_program
 
 from roundtrip.sites import software
 from roundtrip.sites.programming_environments import VIEW_FOLDER_NAME
@@ -38,15 +38,13 @@ def test_the_site_is_chosen_by_one_variable_that_activate_exports(part: Path) ->
     assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
     assert (CHECKOUT / include["path"]).is_dir()
     script = '. site-configs/activate "$0" && printenv ROUNDTRIP_SITE_SPACK'
-    process = subprocess.run(
-        ["bash", "-c", script, part.parent.name], cwd=CHECKOUT, capture_output=True, text=True
-    )
+    process = run_program("bash", "-c", script, part.parent.name, cwd=CHECKOUT)
     assert process.stdout.strip() == str(part)
 
 
 def test_other_sites_leave_the_variable_alone() -> None:
     script = "unset ROUNDTRIP_SITE_SPACK; . site-configs/activate local; env"
-    process = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
+    process = run_program("bash", "-c", script, cwd=CHECKOUT)
     assert "RFM_SYSTEM=local" in process.stdout
     assert "ROUNDTRIP_SITE_SPACK" not in process.stdout
 
@@ -85,14 +83,9 @@ def test_activate_asks_for_what_is_left(tmp_path: Path, files: tuple[str, ...], 
     environ = {key: value for key, value in os.environ.items() if key != "SPACK_ENV"}
 
     def activate(**variables: str) -> str:
-        return subprocess.run(
-            ["bash", "-c", ". site-configs/activate infiniband"],
-            cwd=tmp_path,
-            env={**environ, **variables, "ROUNDTRIP_RUNS": str(tmp_path / "runs")},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stderr
+        environment = {**environ, **variables, "ROUNDTRIP_RUNS": str(tmp_path / "runs")}
+        command = ("bash", "-c", ". site-configs/activate infiniband")
+        return run_program(*command, cwd=tmp_path, env=environment, check=True).stderr
 
     assert activate().strip().endswith(hint) or hint in activate()
     if "spack.lock" in files:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,11 +42,16 @@ def command_environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
+def run_program(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program that may fail; its output is text.  `options` as of `subprocess.run`."""
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
 def run_in_checkout(*command: str | Path) -> str:
     """Run a command in the checkout; return its output.  AssertionError if it fails."""
     # Make sets variables for its own children only.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    process = run_program(*command, cwd=CHECKOUT, env=environment)
     assert process.returncode == 0, process.stdout[-6000:] + process.stderr[-2000:]
     return process.stdout
 
@@ -53,14 +59,8 @@ def run_in_checkout(*command: str | Path) -> str:
 def run_git(folder: Path, *arguments: str, **variables: str) -> str:
     """Run git in `folder` as an invented user; return its output.  Raises if it fails."""
     identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
-    process = subprocess.run(
-        ["git", "-C", str(folder), *identity, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **variables},
-    )
-    return process.stdout.strip()
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return run_program(*command, check=True, env={**os.environ, **variables}).stdout.strip()
 
 
 def copy_tracked(folder: Path) -> None:

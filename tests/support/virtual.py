@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from support import programs
-from support.programs import CHECKOUT
+from support.programs import CHECKOUT, run_program
 
 TOOLCHAIN = "openmpi41-boost181"
 ENVIRON = "openmpi41-tcp"
@@ -121,13 +121,8 @@ class VirtualCluster:
         self, command: list[str], timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on this machine, with the variables of the cluster."""
-        return subprocess.run(
-            command,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=scaled_timeout(timeout),
-            **options,
+        return run_program(
+            *command, env=self.environment, timeout=scaled_timeout(timeout), **options
         )
 
     def run_checked(self, *arguments: str, **options: Any) -> str:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, run_git, write_script
+from support.programs import CHECKOUT, run_git, run_program, write_script
 from support.virtual import describe_missing_namespaces
 
 from roundtrip.measure import campaign_file
@@ -90,7 +90,7 @@ def card(checkout: Path, *words: str, spack: bool = True) -> subprocess.Complete
     if spack:
         environ["SPACK_ROOT"] = str(checkout.parent / "spack")
     command = [checkout / "testbed" / "card", *words]
-    return subprocess.run(command, env=environ, capture_output=True, text=True)
+    return run_program(*command, env=environ)
 
 
 def commands(checkout: Path) -> list[str]:
@@ -180,12 +180,8 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
     reframe = [Path(sys.executable).with_name("reframe"), "-C", "reframe/settings.py"]
     options = ["-c", "checks", "-R", "-l", "--skip-system-check", "--skip-prgenv-check"]
     options += ["--prefix", str(tmp_path)]
-    process = subprocess.run(
-        [*reframe, *options],
-        cwd=CHECKOUT,
-        env={**os.environ, "ROUNDTRIP_RUNS": str(tmp_path)},
-        capture_output=True,
-        text=True,
+    process = run_program(
+        *reframe, *options, cwd=CHECKOUT, env={**os.environ, "ROUNDTRIP_RUNS": str(tmp_path)}
     )
     assert process.returncode == 0, process.stderr
     lines = [line for line in process.stdout.splitlines() if line[:2] == "- "]

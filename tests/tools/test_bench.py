@@ -3,7 +3,6 @@ toolchains, little of one."""
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from support import synthetic
 from support.launches import write_launch
+from support.programs import run_program
 
 from roundtrip import paths
 from roundtrip.content import data
@@ -55,12 +55,7 @@ def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
 
 
 def test_an_unknown_figure_names_those_there_are() -> None:
-    process = subprocess.run(
-        [sys.executable, "-m", "tools.bench", "nope"],
-        cwd=paths.checkout(),
-        capture_output=True,
-        text=True,
-    )
+    process = run_program(sys.executable, "-m", "tools.bench", "nope", cwd=paths.checkout())
     assert process.returncode == 2
     assert "there are: reference, curve, overhead, reporting, starting" in process.stderr
 

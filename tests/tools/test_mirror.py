@@ -42,18 +42,6 @@ def archive(tmp_path: Path, git_clone: tuple[Path, str]) -> Path:
 
 
 @needs_apt
-def test_the_mirror_may_be_named_by_a_relative_path(
-    tmp_path: Path, apt_archive: Path, demo: Sources, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    assert filled(Path("carry/sources"), demo)["demo"][0] == "ok"
-    assert mirror.archive_path(
-        tmp_path / "carry" / "sources", file_sha256(apt_archive), ".tar.xz"
-    ).is_file()
-
-
-@needs_apt
 def test_what_apt_cannot_find_does_not_stop_the_rest(
     tmp_path: Path, apt_archive: Path, git_clone: tuple[Path, str], archive: Path
 ) -> None:
@@ -226,16 +214,19 @@ def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
 
 @needs_apt
 def test_an_archive_of_debian_lies_where_spack_looks(
-    tmp_path: Path, apt_archive: Path, demo: Sources
+    tmp_path: Path, apt_archive: Path, demo: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = filled(tmp_path / "mirror", demo)
+    """In a mirror that is named by a relative path."""
+    monkeypatch.chdir(tmp_path)
+    results = filled(Path("carry/mirror"), demo)
 
     assert results == {"demo": ("ok", "Debian's demo_1.0.orig.tar.xz")}
-    files = [file for file in (tmp_path / "mirror").rglob("*") if file.is_file()]
-    assert files == [mirror.archive_path(tmp_path / "mirror", file_sha256(apt_archive), ".tar.xz")]
+    folder = tmp_path / "carry" / "mirror"
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert files == [mirror.archive_path(folder, file_sha256(apt_archive), ".tar.xz")]
     assert files[0].read_bytes() == apt_archive.read_bytes()
     apt_archive.unlink()
-    assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", "there already")}
+    assert filled(folder, demo) == {"demo": ("ok", "there already")}
 
 
 @needs_apt

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs import CHECKOUT, skip_without_toolchains
+from support.programs import CHECKOUT, run_program, skip_without_toolchains
 
 from roundtrip import paths
 from roundtrip.sites import render
@@ -22,14 +22,10 @@ pytestmark = skip_without_toolchains(TOOLCHAIN)
 def configure(
     build: Path, *settings: str, project: str = "workloads"
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            *("cmake", "-G", "Ninja", "-S", CHECKOUT / project, "-B", build),
-            *("-D", f"CMAKE_CXX_COMPILER={MPI / 'bin' / 'mpicxx'}", "-D", f"Boost_ROOT={BOOST}"),
-            *settings,
-        ],
-        capture_output=True,
-        text=True,
+    return run_program(
+        *("cmake", "-G", "Ninja", "-S", CHECKOUT / project, "-B", build),
+        *("-D", f"CMAKE_CXX_COMPILER={MPI / 'bin' / 'mpicxx'}", "-D", f"Boost_ROOT={BOOST}"),
+        *settings,
     )
 
 
@@ -88,7 +84,7 @@ file(WRITE ${{CMAKE_BINARY_DIR}}/program "${{program}}")
 )
 def test_a_workload_builds_tests_and_installs_alone(tmp_path: Path, name: str, tests: str) -> None:
     def run(*command: object) -> str:
-        process = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        process = run_program(*list(map(str, command)))
         assert process.returncode == 0, process.stdout + process.stderr
         return process.stdout
 

@@ -1,9 +1,9 @@
 """Declared work costs nothing but in a simulation: the compiler makes the same code without it."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import run_program
 
 from roundtrip import paths
 
@@ -28,13 +28,7 @@ def code(mpi: str, declare: str, folder: Path) -> str:
         pytest.skip(f"there is no {compiler.name} of {mpi}: roundtrip toolchains")
     (folder / "kernel.cpp").write_text(PROGRAM)
     options = ["-std=c++20", "-O3", "-I", WORKLOADS, f"-DDECLARE={declare}"]
-    process = subprocess.run(
-        [compiler, *options, "-S", "-o", "-", "kernel.cpp"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = run_program(compiler, *options, "-S", "-o", "-", "kernel.cpp", cwd=folder, check=True)
     return process.stdout
 
 

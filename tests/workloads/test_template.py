@@ -3,11 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, skip_without_toolchains
+from support.programs import CHECKOUT, run_program, skip_without_toolchains
 
 from roundtrip import paths, studies
 from roundtrip.measure import launch
@@ -31,7 +30,7 @@ pytestmark = [
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    process = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    process = run_program(*command, cwd=folder, env=ENVIRONMENT)
     assert process.returncode == 0, process.stdout + process.stderr
     return process.stdout
 

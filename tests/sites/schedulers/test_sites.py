@@ -83,6 +83,7 @@ def test_the_site_of_a_slurm_is_the_expected_one_and_fits_it(checkout: Path, nam
             shutil.copyfile(folder / file, expected / file)
     for file in FILES:
         assert (folder / file).read_text() == (expected / file).read_text(), file
+    assert not (folder / "spack").exists()
     assert faults(checkout, name) == [], "a new site differs in nothing from its Slurm"
 
 

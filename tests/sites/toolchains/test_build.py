@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.programs import write_script
+from support.programs import run_program, write_script
 
 from roundtrip import paths
 from roundtrip.sites.machine import installed_packages
@@ -204,7 +204,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
-    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    result = run_program(*command, check=True, env=environment)
     assert result.stdout == "mpicxx.real|3|b  c|/usr/bin/g++\n"
 
 
@@ -257,7 +257,7 @@ def test_scripts_point_into_the_prefix_and_wrappers_define_macros(tmp_path: Path
     names = {path.name for path in (place / "bin").iterdir()}
     assert names == {"smpicc", "smpicxx", "smpirun", "mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert "CXX=/usr/bin/g++\n" in (place / "usr" / "bin" / "smpicxx").read_text()
-    process = subprocess.run([place / "bin" / "mpicxx", "-c"], capture_output=True, text=True)
+    process = run_program(place / "bin" / "mpicxx", "-c")
     usr = f"{place}/usr"
     assert [path.name for path in (place / "later").iterdir()] == ["boost"]
     options = f"-idirafter{place}/later -DI_MPI_NUMVERSION=1 -c"
@@ -279,7 +279,7 @@ def test_a_program_without_boost_compiles(prefix: Path, tmp_path: Path) -> None:
 
 def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
     (library,) = (prefix / "usr" / "lib").glob("*/libsimgrid.so.3.32")
-    libraries = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    libraries = run_program("ldd", library, check=True).stdout
     assert "not found" not in libraries
     assert str(prefix) in libraries
 
@@ -299,12 +299,8 @@ def roundtrip(
     store: Path, *arguments: str, path: str = "/usr/bin:/bin"
 ) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": path, "HOME": str(store), "ROUNDTRIP_TOOLCHAINS": str(store)}
-    return subprocess.run(
-        [sys.executable, "-c", MAIN, "toolchains", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    return run_program(
+        sys.executable, "-c", MAIN, "toolchains", *arguments, env=environment, timeout=120
     )
 
 
