@@ -75,12 +75,12 @@ MPI, BOOST = "mpi", "boost"
 
 
 def always_primary(setting: Setting) -> bool:
-    """`Contrast.is_primary` of a primary claim."""
+    """`Contrast.is_primary` that is always True."""
     return True
 
 
 def never_primary(setting: Setting) -> bool:
-    """`Contrast.is_primary` of a secondary claim."""
+    """`Contrast.is_primary` that is always False."""
     return False
 
 

@@ -48,7 +48,7 @@ from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
 from roundtrip.sites.site import Site
 
 #: Maximum number of launches of an arm.
-_MOST = 10_000
+_MAX_LAUNCHES = 10_000
 _VARIABLES = "variables.sh"
 
 
@@ -243,7 +243,7 @@ class Checks:
         arm_tree = RunTree(self.root.path / "arms" / name)
         script = arm_tree.path / _VARIABLES
         if not script.exists():
-            arm_tree = tree.make_inner_tree(self.root, f"arms/{name}", [item], _MOST)
+            arm_tree = tree.make_inner_tree(self.root, f"arms/{name}", [item], _MAX_LAUNCHES)
             script.write_text(arm_script(self.case.step.switches, arm), encoding="utf-8")
         return arm_tree
 

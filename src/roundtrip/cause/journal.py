@@ -39,7 +39,7 @@ MIN_SEARCH_ROUNDS = 10
 #: Minimum time that a round may take, s.
 _MIN_ROUND_S = 1.0
 #: Maximum length of a reason, in characters.
-_LONGEST = 300
+_MAX_REASON_LENGTH = 300
 #: Number of simulated searches for a forecast, and maximum number of launches of each.
 _SIMULATIONS, _MOST = 3, 3000
 Tell = Callable[[str], None]
@@ -85,8 +85,10 @@ class Entry(Record):
     at: Annotated[int, Field(ge=0)] | None = None
     value: Annotated[float, Field(ge=-200, le=200)] | None = None
     seconds: Annotated[float, Field(ge=0)] = 0.0
-    why: Annotated[str, Field(max_length=_LONGEST)] = ""
-    unbuilt: dict[str, Annotated[str, Field(max_length=_LONGEST)]] = Field(default_factory=dict)
+    why: Annotated[str, Field(max_length=_MAX_REASON_LENGTH)] = ""
+    unbuilt: dict[str, Annotated[str, Field(max_length=_MAX_REASON_LENGTH)]] = Field(
+        default_factory=dict
+    )
 
 
 class Launcher(Protocol):
@@ -325,7 +327,7 @@ def _build_arms(question: Question, launcher: Launcher, tell: Tell) -> dict[str,
     faults: dict[str, str] = {}
     for arm in dict.fromkeys(question.arms):
         if reason := launcher.build(arm):
-            faults[arm_name(arm)] = printable(reason)[:_LONGEST]
+            faults[arm_name(arm)] = printable(reason)[:_MAX_REASON_LENGTH]
             tell(f"cannot be built: {arm_name(arm)}: {faults[arm_name(arm)]}")
     return faults
 
@@ -358,7 +360,7 @@ def _launch(
             tell(f"no launch is possible: {printable(str(error))}")
             return False
         except UserError as error:
-            reason = printable(error.message)[:_LONGEST]
+            reason = printable(error.message)[:_MAX_REASON_LENGTH]
         journal.add(
             Entry(round=number, at=at, value=value, seconds=time.monotonic() - start, why=reason)
         )

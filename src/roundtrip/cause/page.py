@@ -40,7 +40,7 @@ from roundtrip.units import Unit
 
 _TOOLS = ("roundtrip", "numpy", "scipy", "jinja2")
 #: Maximum number of rows of the figure, and of characters of their names.
-_MOST_ROWS, _LONGEST = 24, 48
+_MAX_ROWS, _MAX_NAME_LENGTH = 24, 48
 #: Ends of the axis in percent of the step: the default, and the limits for longer intervals.
 _ENDS = (-25.0, 125.0)
 _MAX_AXIS_RANGE = (-100.0, 200.0)
@@ -127,7 +127,7 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
         if result.share and result.causes:
             rows.insert(0, (_short(" and ".join(result.causes), ", confirmed"), result.share))
         rows += [(_short(name, ", alone"), span) for name, span in result.single_shares]
-    rows = [(name, span) for name, span in rows if span.low is not None][:_MOST_ROWS]
+    rows = [(name, span) for name, span in rows if span.low is not None][:_MAX_ROWS]
     if not rows:
         return None
     points = tuple(
@@ -157,7 +157,7 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
 
 def _short(name: str, suffix: str = "") -> str:
     """A name in the figure; a long one loses its middle, because the values are at its end."""
-    room = _LONGEST - len(suffix)
+    room = _MAX_NAME_LENGTH - len(suffix)
     half = (room - 1) // 2
     return (name if len(name) <= room else f"{name[: room - 1 - half]}…{name[-half:]}") + suffix
 

@@ -25,7 +25,7 @@ from roundtrip.measure.manifest import Manifest
 from roundtrip.stats.settings import NodeSettings
 
 #: Number of newest launches inside a node that count; largest ratio of similar logarithms.
-_NEWEST, _ALIKE = 6, 2.0
+_NEWEST_LAUNCHES, _MAX_SIMILAR_RATIO = 6, 2.0
 FAILED, MISSING = "failed", "missing"
 #: Maximum difference between wall clocks of nodes under NTP.
 _MAX_UTC_OFFSET_S = 1.0
@@ -59,7 +59,7 @@ def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, Sl
         pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
         .sort("night", "round", "launch")
         .group_by("host", "measure")
-        .agg(pl.col("excess").tail(_NEWEST))
+        .agg(pl.col("excess").tail(_NEWEST_LAUNCHES))
     )
     by_host: dict[str, dict[str, list[float]]] = {}
     for host, measure, excesses in newest.rows():
@@ -77,7 +77,7 @@ def _slow_processor(
         if len(effects) > 1 and min(effects) > settings.min_effect(is_tail=measure == TAIL)
     }
     logs = [slowdowns.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
-    if min(logs) > 0 and max(logs) <= _ALIKE * min(logs):
+    if min(logs) > 0 and max(logs) <= _MAX_SIMILAR_RATIO * min(logs):
         effects = ((LATENCY, logs[0]), (BANDWIDTH, logs[1]))
         return SlowProcessor(effects, False, len(excesses[LATENCY]))
     if TAIL in slowdowns:

@@ -26,7 +26,7 @@ from roundtrip.report import publish
 
 #: Keys that are only identifiers, such as Spack hashes, form one field.
 _HASH_PATTERN = re.compile(r"[0-9a-z]{32}")
-_SHOWN, _LONGEST = 4, 70
+_MAX_VALUES, _MAX_VALUE_LENGTH = 4, 70
 _COMMIT_HINT = "commit the changes (or `git stash` them), and run the campaign again"
 
 
@@ -48,10 +48,10 @@ class DisclosedField:
         kind = "new" if self.is_new else "changed" if self.new_values else ""
         values = list(dict.fromkeys([*self.new_values, *self.values]))
         excerpts = [
-            value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
-            for value in values[:_SHOWN]
+            value if len(value) <= _MAX_VALUE_LENGTH else f"{value[:_MAX_VALUE_LENGTH]}..."
+            for value in values[:_MAX_VALUES]
         ]
-        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+        more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
         return printable(f"{kind:8} {self.name} = {' | '.join(excerpts)}{more}")
 
 

@@ -39,7 +39,7 @@ class JobScript:
 
 
 def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[JobScript]:
-    """Render the scripts of `cases`, by default as `Site.render_job_scripts`."""
+    """As `Site.render_job_scripts`, with placeholders for paths of this machine."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
         text_by_case = site.render_job_scripts(Path(folder), cases)
     placeholder_by_path = {folder: "@STAGE@"}

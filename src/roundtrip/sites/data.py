@@ -56,7 +56,7 @@ def _repeat_partitions(
 
 
 def _optional_table(description: str) -> Any:
-    """The field for a table of site.toml that may be left out: it is empty then."""
+    """The field for a table of site.toml that may be missing, and is empty then."""
     return Field(default_factory=dict, description=description)
 
 
@@ -348,7 +348,7 @@ def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
 def _fill_placeholders(
     value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
 ) -> Any:
-    """Return `value` with the placeholders in its texts replaced, except in those of `across`."""
+    """Return `value` with its placeholders filled in, except in texts of keys `across`."""
     if isinstance(value, dict):
         return {
             key: item

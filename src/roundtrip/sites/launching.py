@@ -112,9 +112,9 @@ def rank_start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
 def replace_socket_options(
     launcher: LauncherOptions | None, placement: str, options: Sequence[str]
 ) -> list[str]:
-    """Return the `options` with those that place ranks by `placement` (`SOCKET_PLACEMENTS`).
+    """Return `options` changed to place ranks by `placement` (`SOCKET_PLACEMENTS`).
 
-    Options that bind are kept, or added; those of an unknown launcher (None) stay.
+    Options that bind are kept, or added; an unknown launcher's (None) stay.
     """
     if launcher is None:
         return list(options)

@@ -79,7 +79,7 @@ def list_tests(
 
 
 class _SkipHandler(logging.Handler):
-    """Describes the tests that skip themselves when they are made, of which ReFrame only logs."""
+    """Describes the tests that skip themselves when made, which ReFrame only logs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ def _describe_test(check: Any, skip_reason: str = "") -> dict[str, Any]:
 def _dry_run_job_scripts(
     cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]
 ) -> dict[str, str]:
-    """Return the job script of each of `cases`, by case id; RuntimeError names one without."""
+    """Return the job script of each of `cases`, by case id; RuntimeError if one has none."""
     graph, _ = dependencies.build_deps(test_cases)
     policy = SerialExecutionPolicy()
     policy.dry_run_mode = policy.keep_stage_files = True

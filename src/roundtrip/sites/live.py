@@ -122,7 +122,7 @@ class LiveCheckResult:
 
 
 def check_live(site: Site, announce: JobAnnouncer) -> LiveCheckResult:
-    """Submit jobs: two ranks of each MPI by the site's launcher, if that fails by the others."""
+    """Submit jobs: two ranks of each MPI by the site's launcher or, if it fails, the others."""
     result = LiveCheckResult()
     if accounting := schedulers.scheduler_of_site(site.partitions).check_job_results(site):
         detail, remedy = accounting

@@ -226,7 +226,7 @@ def _run_trial_cases(
     check: str,
     commands: Sequence[LauncherCommand],
 ) -> list[dict[str, Any]]:
-    """Run a ReFrame session; return the cases of its report, with the texts of their files."""
+    """Run ReFrame; return the cases of its report, with the texts of their output files."""
     # Below the folder of runs, because compute nodes do not see /tmp of the login node.
     runs = Path(site.environment["RFM_PREFIX"]).parent
     with tempfile.TemporaryDirectory(prefix="live-", dir=runs) as name:

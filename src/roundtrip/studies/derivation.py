@@ -195,9 +195,9 @@ def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
 
 
 def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
-    """The metrics whose values are derived from the arms: of a study with `own` values, the other.
+    """Metrics whose values are derived from the arms: `more_metrics` if a study has its `own`.
 
-    `own` is what a module of the study says; () if the study declares no arms.
+    `own`: what a module of the study says.  () if the study declares no arms.
     """
     if not study.arms:
         return ()
@@ -205,9 +205,8 @@ def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
 
 
 def at_compared_sizes(frame: pl.DataFrame, sizes: Sequence[int], by: list[str]) -> pl.DataFrame:
-    """The rows at `sizes` (bytes); for (0,), with which a study names none, and for a metric
-    without sizes, those at the largest size of each `by`.
-    """
+    """The rows at `sizes` (bytes); if these are (0,), as where a study names none, or the metric
+    has no sizes, those at the largest size of each `by`."""
     size = pl.col("size_bytes")
     has_sizes = any(sizes) and frame["size_bytes"].max()
     is_compared = size.is_in(sizes) if has_sizes else size == size.max().over(by)

@@ -111,7 +111,7 @@ def verdict_cell(
 
 
 def describe_verdict(claim_verdict: ClaimVerdict) -> str:
-    """The verdict: how many times slower below `MAX_RATIO_AS_FACTOR`, the interval if open."""
+    """Verdict; how many times slower if below `MAX_RATIO_AS_FACTOR`; the interval if open."""
     interval = claim_verdict.interval
     if claim_verdict.verdict is Verdict.SLOWER and interval.median < MAX_RATIO_AS_FACTOR:
         return units.speed_ratio_text(interval.median, interval.median)

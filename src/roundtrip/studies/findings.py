@@ -97,7 +97,7 @@ def ratios_by_arm_claim(
 def arm_claim_verdicts(
     verdicts: Mapping[Claim, ClaimVerdict], study: Study, metric: str = ""
 ) -> dict[ArmClaim, ClaimVerdict]:
-    """The verdicts on the claims on arms of one study, by a metric, by default the first."""
+    """Verdicts on the claims on arms, of one metric of a study, by default of its first."""
     contrasts = study.contrasts_of(metric)
     return {
         key: verdict
@@ -296,8 +296,8 @@ def describe_joint_verdict(
 ) -> str:
     """The common text of the verdicts on one question, from `text_by_verdict`.
 
-    Of undecided ones it says only that there are some.  ``it depends on the MPI``, a word for the
-    subjects, if two of them have different verdicts in one setting.
+    Of undecided ones it says only that there are some.  ``it depends on the MPI`` (`subject_name`)
+    if two subjects have different verdicts in one setting.
     """
     decided = [one for one in subject_verdicts if one.verdict is not Verdict.CANNOT_TELL]
     verdicts = {one.verdict for one in decided}
@@ -323,8 +323,8 @@ def missing_launches_suffix(verdicts: Iterable[ClaimVerdict]) -> str:
 def _where_suffix(
     points: Sequence[PointVerdict], all_points: Sequence[PointVerdict], names_sizes: bool
 ) -> str:
-    """`` at 1 B on MPICH 4.0``: where a verdict holds; panels are omitted if at all, and so are
-    sizes unless there are some and `names_sizes`.
+    """`` at 1 B on MPICH 4.0``: where a verdict holds; omitted are all panels, and all sizes unless
+    `names_sizes`.
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
     """

@@ -140,7 +140,7 @@ class NodeEfficiency:
         )
 
     def figures(self, name: str) -> tuple[Figure, ...]:
-        """A figure for each subject, with a line for each toolchain and placement; at least one."""
+        """A figure for each subject (at least one): a line for each toolchain and placement."""
         drawings = []
         groups = self.frame.group_by(["subject", "emulation_label"], maintain_order=True)
         for number, ((subject, emulation_label), rows) in enumerate(groups, 1):

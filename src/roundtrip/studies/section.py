@@ -149,7 +149,7 @@ class _MetricSection:
             yield self._verdict_table(verdicts)
 
     def answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
-        """An answer for each contrast and setting, which it names; if they are many, on all."""
+        """An answer for each contrast and setting, or each contrast if settings are many."""
         panels_by_setting: dict[str, list[Panel]] = defaultdict(list)
         for panel in self._panels.panels:
             panels_by_setting[panel.setting_title].append(panel)

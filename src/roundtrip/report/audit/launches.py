@@ -27,8 +27,8 @@ from roundtrip.stats.summaries import min_launches_for_interval
 
 #: With two cases in random order, this many rounds all have the same order once in 128.
 _MIN_ORDER_ROUNDS = 8
-#: Limit of a clock reading as a fraction of a sample; minimum length of a sample in clock steps.
-_OVERHEAD, _FINER = 0.05, 10
+#: Most time to read the clock, as a share of a sample; fewest clock steps of a sample.
+_MAX_READING_SHARE, _MIN_CLOCK_STEPS = 0.05, 10
 _MIN_TAIL_SAMPLES = 100  # samples: one lies beyond the 99th percentile
 _TAIL_PERCENTILE = 99
 #: By entry of `timing` in run.json and word: the clause for the reader.
@@ -211,10 +211,10 @@ def audit_clock(subject: AuditSubject) -> RuleOutcome:
     share, step = largest.row(0)
     detail = (
         f"reading the clock is at most {units.percent_text(share)} of a sample (limit "
-        f"{units.percent_text(_OVERHEAD)}), its step {units.percent_text(step)} (limit "
-        f"{units.percent_text(1 / _FINER)}); {'; '.join(clauses.values())}"
+        f"{units.percent_text(_MAX_READING_SHARE)}), its step {units.percent_text(step)} (limit "
+        f"{units.percent_text(1 / _MIN_CLOCK_STEPS)}); {'; '.join(clauses.values())}"
     )
-    passes = share < _OVERHEAD and step * _FINER <= 1
+    passes = share < _MAX_READING_SHARE and step * _MIN_CLOCK_STEPS <= 1
     if unknown_count := len(points) - len(clock_points):
         passes = False
         detail += f"; unknown of {unknown_count} of {len(points)} points"

@@ -45,7 +45,7 @@ from roundtrip.units import Unit
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 SECTION_QUESTION = "Which node is sick?"
-#: For the audit.
+#: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
     summaries=(
         Summary("a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN),

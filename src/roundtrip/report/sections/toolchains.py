@@ -57,10 +57,10 @@ _METHOD_NOTE: RichText = (
     "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
     "what depends on Boost.",
 )
-#: Facts about the section for the report's audit.
 _LAUNCH_SUMMARY = Summary(
     "a study's value of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
 )
+#: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
     summaries=(
         _LAUNCH_SUMMARY,

@@ -349,7 +349,7 @@ class Scheduler:
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:
         """Return a sentence on how ReFrame gets the results of jobs, and, if it cannot, the ReFrame
-        scheduler that can, else ""; None if it needs nothing for it."""
+        scheduler that can, else ""; None if nothing is needed."""
         return None
 
     def base_of_fabric(self, fabric: str) -> str:
@@ -369,8 +369,7 @@ class Scheduler:
         return {}
 
     def pmix_series(self, pmis: Iterable[str]) -> str | None:
-        """Return the PMIx series to build MPIs with where its launcher offers `pmis`; None:
-        unknown."""
+        """Return the PMIx series for MPIs where its launcher offers `pmis`; None: unknown."""
         return None
 
     def replace_mpi_launchers(self, text: str, cluster: Cluster, has_library: bool) -> str:

@@ -31,7 +31,7 @@ from roundtrip.stats.nights.verdicts import (
 )
 from roundtrip.stats.settings import NightSettings
 
-#: Most rounds in which excursions that a fit took for levels are removed.
+#: Most rounds of removing excursions that a fit took for levels.
 _MAX_EXCURSION_ROUNDS = 4
 #: A wandering level moves by more than so many spreads, and by more than the least effect.
 _MIN_WANDER_SPREADS = 1.5

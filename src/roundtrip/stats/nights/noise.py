@@ -34,7 +34,7 @@ _MAX_VISIT_NIGHTS, _MIN_VISITS = 12, 3
 _MIN_MODE_GAP_SD, _MIN_MODE_SHARE = 4.0, 0.15
 #: Least distance of modes if most series of the site have modes.
 _MIN_USUAL_MODE_GAP_SD = 3.5
-#: The median of a visit is nearer to its own mode than the distance between the modes over this.
+#: A visit's median is nearer to its own mode than the distance of the modes over this.
 _MAX_VISIT_DISTANCE_DIVISOR = 2.5
 #: Least and most of the newest nights in which a change of shares is searched for.
 _MIN_NEWEST_NIGHTS, _MAX_NEWEST_NIGHTS = 5, 60
@@ -62,7 +62,7 @@ class NoiseModel:
 
 
 def noise_models(nights: int) -> tuple[NoiseModel, ...]:
-    """The models for series of up to `nights` nights, white noise first."""
+    """The `NoiseModel`s for series of up to `nights` nights, white noise first."""
     size = _MIN_MODEL_NIGHTS
     while size < min(nights, MAX_NIGHTS):
         size *= 2

@@ -23,7 +23,7 @@ from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
 #: Penalties of the proposal, in variances times log(nights).  The second replaces the first if that
-#: gives more than one change point per so many nights.
+#: gives more than one change point per `_NIGHTS_PER_POINT`.
 _POINT_PENALTY, _MANY_POINTS_PENALTY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
 #: Most nights on either side that give the spread beside a change point.
 _MAX_SIDE_NIGHTS = 60
@@ -31,10 +31,10 @@ _MAX_SIDE_NIGHTS = 60
 _CLIP_SD = 4.0
 #: Confidence of the test whether a segment scatters more than the series.
 _VARIANCE_CONFIDENCE = 0.99
-#: An excursion returned if the levels before and after it differ by less than this share of it.
+#: Levels before and after an excursion differ by less than this share of its size.
 _MAX_RETURN_SHARE = 0.5
-#: Plain change points: least spread of the nights beside them, in spreads of the series; least area
-#: under the ROC curve; greatest distance in nights of the fit's change point.
+#: Of a plain change point: least spread of the nights beside it, in spreads of the series; least
+#: area under the ROC curve; greatest distance from a fit's change point, nights.
 _MIN_PLAIN_SPREAD, _MIN_PLAIN_SEPARATION, _MAX_NEAR_NIGHTS = 0.5, 0.95, 5
 _RIDGE_TERM = 1e-9
 _MIN_VARIANCE = 1e-12

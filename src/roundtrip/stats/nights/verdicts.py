@@ -14,7 +14,7 @@ from roundtrip.stats.verdicts import VerdictColour
 
 #: A level has returned if its distance from the old one is at most this share of the change.
 _MAX_RETURN_SHARE = 0.35
-#: A change point is the same as a reported one up to a distance of so many nights.
+#: A change point at most so many nights from a reported one is the same, moved.
 _MAX_SAME_STEP_NIGHTS = 10
 
 

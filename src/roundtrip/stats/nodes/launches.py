@@ -29,14 +29,14 @@ from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 
 #: Index of the other node of a launch on one node.
 NO_SECOND_NODE = -1
-#: Number of steps from 0 to a limit.
+#: Steps of a score from 0 to its limit.
 _SCORE_STEPS_TO_CLIP = 50
-#: Largest effect that is considered, in steps.
+#: Largest effect that is considered, in these steps.
 _MAX_EFFECT_STEPS = 3 * _SCORE_STEPS_TO_CLIP
 #: Probabilities are exact from this many standard deviations above the mean on, else normal.
 _MIN_EXACT_TAIL_SD = 2.0
 _HUBER_LIMIT, _FIT_ITERATIONS = 1.5, 12
-#: Weight of the prior in launches.
+#: Weight of the prior that effects are 0, in launches.
 _PRIOR_WEIGHT_LAUNCHES = 0.5
 #: A round with fewer launches has the level of its night instead of its own.
 _MIN_ROUND_LAUNCHES = 4

@@ -183,9 +183,8 @@ _PUBLISHED_ROW_NAME = f"{PUBLISHED_APP}, study 2012"
 
 
 def overhead_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
-    """A figure for each panel, with the published values of `PUBLISHED_APP`: a view of packing by
-    hand and of datatypes, and a view of all methods.
-    """
+    """A figure for each panel and the published values of `PUBLISHED_APP`, in two views: packing by
+    hand and datatypes, and all methods."""
     caption = data.level.fill_caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "

@@ -43,7 +43,7 @@ from roundtrip.studies.derivation import (
 )
 
 EPOCH_METRIC = "epoch_time"
-#: Epochs that make and free datatypes or buffers: after other methods, and again right after that.
+#: Epochs that make and free datatypes or buffers, in turn with other methods and at once again.
 CREATION_EPOCHS = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
 #: Published overheads of NAS_LU_x as fractions, by hand and with datatypes.
 PUBLISHED_NAS_LU_X_OVERHEADS = (0.40, 0.15)

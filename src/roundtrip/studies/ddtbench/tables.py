@@ -355,7 +355,7 @@ def _reduction_cell(
 
 
 def _mpi_gap_clauses(data: DDTBenchData, panels: Sequence[Panel]) -> Iterator[str]:
-    """Clauses on round trips with datatypes of other MPIs over Open MPI's in the same placement."""
+    """Clauses on round trips with datatypes: other MPIs over Open MPI in the same placement."""
     times = {}
     for panel in panels:
         rows = data.largest_message_rows(data.round_trip_intervals, panel).filter(variant=DDT)

@@ -152,7 +152,7 @@ _MIN_AXIS_RATIO = 0.75
 
 
 def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> Gallery:
-    """A figure for each panel, for ping-pong also the published one, with a view of the time."""
+    """A figure for each panel, and for ping-pong the study's; each has a view of the time."""
     published = {
         variant: curve
         for variant in curves.measured_arms

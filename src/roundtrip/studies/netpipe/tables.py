@@ -286,7 +286,7 @@ _TAIL_PERCENTS = (0, 50, 90, 99)
 
 
 def latency_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
-    """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
+    """Half-round-trip time at 1 byte: median of launches, percentiles of samples."""
     samples = curves.samples.filter(pl.col("size_bytes") == 1)
     tails = percentiles(samples, [*curves.key_columns, "variant"], _TAIL_PERCENTS)
     rows = []

@@ -29,7 +29,7 @@ CLASSES = ("S", "W", "A", "B", "C")
 TRIAL_CLASSES = ("S", "W")
 NATIVE, UPSTREAM = "native", "upstream"
 TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
-#: Transports that stand for the study's libraries today; see `data.Series.role`.
+#: Transports that stand for the study's libraries today; see `data.Series.transport_role`.
 UDP, MIXED, TCP = "udp", "mixed", "tcp"
 #: Arms whose rates are compared: programs, clusters and transports.
 ARMS = {
@@ -82,7 +82,7 @@ def is_legal_rank_count(benchmark: str, problem_class: str, ranks: int) -> bool:
 
 
 def base_rank_count(benchmark: str, problem_class: str, ranks: int) -> int:
-    """Ranks of one cluster in the base of `ranks` on two: half, or as many if half is illegal."""
+    """The ranks of one cluster as the base of `ranks` on two: half, or all if half is illegal."""
     half = ranks // 2
     return half if is_legal_rank_count(benchmark, problem_class, half) else ranks
 
@@ -116,8 +116,8 @@ class ReferenceRate(Record):
 class ReferenceSpeedup(ReferenceRate):
     """Speed-up over an emulated link, median and interval over `launches` rounds.
 
-    `mops` is the rate of one rank in the same night.  `separated`: modelled from the times of
-    computing and of communication, because ranks share processors.
+    `mops` is the rate of one rank in the same night.  `separated`: modelled from separate times of
+    computing and communication, as ranks share processors.
     """
 
     ranks: Count

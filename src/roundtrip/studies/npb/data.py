@@ -96,9 +96,7 @@ class Series:
 
     @property
     def transport_role(self) -> str | None:
-        """UDP, MIXED or TCP: the published library for which the transport stands; None if for
-        none.
-        """
+        """UDP, MIXED or TCP: the published library that the transport stands for, or None."""
         if self.spans_clusters and self.transport_name == "UDP":
             return UDP
         if self.spans_clusters and self.transport_name.endswith("TCP"):
@@ -107,9 +105,7 @@ class Series:
 
     @property
     def transport_title(self) -> str:
-        """Toolchain, shared memory if ranks use it inside clusters, and NPB 3.4 if it is NPB's
-        program.
-        """
+        """Toolchain, memory if ranks share it inside clusters, NPB 3.4 if NPB's own."""
         memory = ", in memory inside" if self.uses_shared_memory and self.spans_clusters else ""
         return f"{self.toolchain}{memory}{self._source_suffix}"
 
@@ -161,10 +157,10 @@ class NPBLaunches:
     def _figures_by_launch(self) -> FiguresByLaunch:
         """rate, time, compute, communication, iterations, least and most of each launch.
 
-        least and most: seconds in MPI of the rank with the least and of the rank with the most;
-        NaN if not recorded by rank.  NPB 3.4's programs report only their rate: their time is the
-        work of our launches of the case (median of rate times time) over this rate; NaN without
-        our launches.  Compute time 0: not measured.
+        least and most: the least and the most seconds of a rank in MPI; NaN if not recorded by
+        rank.  NPB 3.4's programs report only their rate: their time is the operations (median of
+        rate times time over our launches of the case) over this rate; NaN without our launches.
+        Compute time 0: not measured.
         """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")

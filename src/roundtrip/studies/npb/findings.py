@@ -142,7 +142,7 @@ def statement_table(launches: NPBLaunches, findings: Sequence[Finding]) -> Table
 
 
 def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
-    """Findings without series whose ranks share processors, if the statement has other series."""
+    """Findings without those on series that share processors, if their statement has others."""
     unshared = [one for one in all_findings if not (one.series and one.series.shares_processors)]
     statements = {one.statement for one in unshared}
     return [one for one in all_findings if one in unshared or one.statement not in statements]

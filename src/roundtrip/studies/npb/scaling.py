@@ -206,7 +206,7 @@ def rank_speedup_table(launches: NPBLaunches) -> Table:
 
 
 def rank_gallery(launches: NPBLaunches) -> Gallery | None:
-    """A figure of each benchmark and class that ran on several numbers of ranks; None without."""
+    """A figure of each benchmark and class that ran on several numbers of ranks, or None."""
     rows_by_name: dict[str, DrawingRows] = defaultdict(list)
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):

@@ -136,7 +136,7 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
 
 
 def claimed_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> list[float]:
-    """Speed-ups that are claimed: measured if both or neither share processors, else modelled."""
+    """The claimed speed-ups: modelled if only one of series and base shares processors."""
     formula = measured_speedups if _is_measured_claim(launches, series) else modelled_speedups
     return formula(launches, series, rtt_ms)
 
@@ -218,8 +218,7 @@ def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None
 def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> float | None:
     """RTT in seconds at which the speed-up falls to `speedup`; None if it is unknown, or never.
 
-    It follows from medians and `round_trips_waited`, and is 0 if the speed-up is less without a
-    delay.
+    It follows from medians and `round_trips_waited`; 0 if the speed-up is less without a delay.
     """
     base, trips = launches.one_cluster_base(series), round_trips_waited(launches, series)
     is_known = series.source == NATIVE or not series.shares_processors
@@ -280,7 +279,7 @@ def speedup_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
 
 
 def tolerance_table(launches: NPBLaunches) -> Table:
-    """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
+    """Table of messages and round trips waited for in an iteration, and RTTs of two speed-ups."""
     rows = []
     for series in launches.link_series:
         counts, iterations = launches.messages_and_iterations(series)

@@ -147,7 +147,7 @@ class Sweep:
 
 
 def read_reference_night(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
-    """Read what a reference night measured of a benchmark and class; its origin if it is nothing.
+    """Read what a reference night measured of a benchmark and class; if nothing, its origin.
 
     UserError if `file` holds no reference night.
     """

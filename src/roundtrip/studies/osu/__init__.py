@@ -24,7 +24,7 @@ _AVERAGE_FILTER = ("phase", "average")
 
 
 class Thresholds(StrictRecord):
-    """Sizes [bytes] at which OSU and NetPIPE are compared; from which fraction on they disagree."""
+    """Sizes [bytes] to compare OSU and NetPIPE; relative difference from which they disagree."""
 
     compared_sizes: Sizes
     disagreement: Threshold

@@ -112,7 +112,7 @@ PERF_VARIABLE_UNITS = {
 def measurement_options(
     benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int
 ) -> list[str]:
-    """Options of a measurement, if `help_text` lists them; 0: the program's default."""
+    """Options of a measurement that `help_text` lists; none for a parameter of 0."""
     arguments = ["-f"] if benchmark.is_collective else []
     if benchmark.is_reduction and "--type" in help_text:
         arguments += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers

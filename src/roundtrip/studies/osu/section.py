@@ -225,7 +225,7 @@ def overall_answers(
     """Answers on the ranges of latency and peak bandwidth over all panels, and agreement with
     NetPIPE.
 
-    Collectives only without latency and bandwidth, because their numbers of ranks differ.
+    On collectives only without latency and bandwidth, as their numbers of ranks differ.
     """
     clauses = []
     points = (curves.point_interval(panel, *_LATENCY_POINT) for panel in curves.panels)

@@ -114,9 +114,8 @@ class RingCurves(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """Columns launch, case_id and those of `derived.launch_medians`; with the rows of
-        `derived.best_two_sided_medians`.
-        """
+        """Columns launch, case_id and those of `derived.launch_medians`; also the rows of
+        `derived.best_two_sided_medians`."""
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_BY_TRANSPORT.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
@@ -364,7 +363,7 @@ def bandwidth_galleries(curves: RingCurves, panels: Sequence[Panel]) -> list[Gal
 def _drawn_rows(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
-    """Rows of a panel, published and of the link; `value` maps (bytes, MB/s) to what is drawn."""
+    """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
     frame = medians.filter(pl.col("variant").is_in(list(_ARM_BY_CURVE)))
     frame = frame.select(*INTERVAL_COLUMNS, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [

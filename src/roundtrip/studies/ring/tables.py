@@ -162,7 +162,7 @@ _WIRE_LIMIT_TITLE = "What the wire can carry"
 
 
 def goodput_table(curves: RingCurves, panels: Sequence[Panel], min_goodput_share: float) -> Table:
-    """Table of goodput on a hub, and its share of the theoretical, `min_goodput_share` by UDP."""
+    """Goodput on a hub and its share of the theoretical; UDP's limit is `min_goodput_share`."""
     rows: list[tuple[Cell, ...]] = []
     size = derived.PUBLISHED_HUB_BYTES
     for panel in panels:
