@@ -62,7 +62,7 @@ def bundle_digest_by_path(revision: Path, bundle_manifest: Manifest) -> dict[str
 def differing_paths(
     digest_by_path: Mapping[str, str], other_digest_by_path: Mapping[str, str]
 ) -> list[str]:
-    """Sorted paths that only one has, or whose content differs."""
+    """Sorted paths in only one, or with different content."""
     return sorted(
         name
         for name in {*digest_by_path, *other_digest_by_path}

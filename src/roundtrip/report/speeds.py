@@ -189,7 +189,7 @@ class ComparedToolchains:
 
     @cached_property
     def refusal_by_pair(self) -> dict[tuple[Setting, str, str], str]:
-        """By setting and pair: why it is not compared; its launches were not interleaved."""
+        """By setting and pair: why its launches, not interleaved, are not compared."""
         return {
             (setting, one, other): pairing.refusal
             for setting, one, other, pairing, _ in self._pairs

@@ -150,7 +150,7 @@ class MachineFacts:
         )
 
     def find_interface(self, infiniband: bool) -> str | None:
-        """Return the first network interface that is IPoIB, or is not if `infiniband` is False."""
+        """Return the first network interface: IPoIB if `infiniband`, else one that is not."""
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
     def describe_lines(self) -> list[str]:

@@ -166,7 +166,7 @@ def allocate(
     """Return the plan that gives the narrowest interval in `total` seconds.
 
     Each launch has an `overhead` [s], in which it does not measure, and measures for at least
-    `_MIN_LAUNCH_S`.  It has `fewest_launches` or more.
+    `_MIN_LAUNCH_S`.  The plan has at least `fewest_launches`.
     """
     fewest, plans = fewest_launches, []
     for n in range(fewest, max(fewest, int(total / (overhead + _MIN_LAUNCH_S))) + 1):

@@ -274,7 +274,7 @@ def _value_and_interval(quantity: Quantity) -> tuple[float | int | None, ...]:
 
 
 def _equals_series_median(subject: AuditSubject, number: TableNumber) -> bool:
-    """Whether a value is the median over all launches of its series, with the same interval."""
+    """Whether a value and its interval are those of the median over its series' launches."""
     quantity = number.quantity
     if quantity.series_key not in subject.series_medians.medians_by_key:
         return False

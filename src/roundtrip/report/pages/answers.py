@@ -37,8 +37,7 @@ DISTANCE_NOTE = (
 
 @dataclass(frozen=True)
 class NightPair:
-    """A series' values in the last night and the night before, with units; `ratio`: last over
-    before.
+    """Values of a series in the last two nights, with units; `ratio`: last over before.
 
     A night in which no value counts has `NO_VALUE`; `night_before_value` and `ratio` are "" if
     there is one night.  `distance`: `abs_log_ratio` over its median of all series; "" if that is

@@ -48,9 +48,7 @@ _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 def pack_all_series(
     judged_series: Sequence[JudgedSeries], verdicts: NightVerdicts
 ) -> dict[str, Any]:
-    """All series packed, with spikes and outlines of figures; "kinds": the distinct
-    `_point_attributes`.
-    """
+    """All series packed, with spikes and outlines; "kinds": distinct `_point_attributes`."""
     kinds = sorted(
         {_point_attributes(point) for judged in judged_series for point in judged.series.points}
     )

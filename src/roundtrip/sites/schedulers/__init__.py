@@ -53,7 +53,7 @@ def scheduler_of_key(key: object) -> Scheduler:
 
 
 def options_of_launcher(launcher: str) -> LauncherOptions | None:
-    """Return the options of `launcher` if it is that of a scheduler; None if it is another."""
+    """Return the options of `launcher` if it belongs to a scheduler, else None."""
     for item in SCHEDULERS:
         if launcher in (item.launcher, *item.step_launchers):
             return item.launcher_options
@@ -76,7 +76,7 @@ def scheduler_of_site_here(name: str) -> Scheduler:
 def installed_scheduler() -> Scheduler:
     """Return the scheduler whose commands this machine has, by default the first.
 
-    UserError if it has those of several.
+    UserError if several are installed.
     """
     found = [item for item in SCHEDULERS if any(map(shutil.which, item.commands))]
     if len(found) > 1:

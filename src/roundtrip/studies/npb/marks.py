@@ -61,7 +61,7 @@ EMULATED = "EMULATED"
 def reference_night_from_bundle(bundle: BundleData) -> ReferenceNight:
     """The rates of one rank in the launches of a bundle, and its claimed speed-ups over the link.
 
-    UserError if they were simulated, or have no rate of one rank, or several processors.
+    UserError if simulated, without a rate of one rank, or on several processors.
     """
     rows = bundle.study_launches(STUDY.name)
     if rows["simulated"].fill_null(False).any():

@@ -239,7 +239,7 @@ def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> f
 
 
 def _median_times(rounds: Sequence[LaunchFigures]) -> tuple[float, float]:
-    """Median compute and communication time [s]; of NPB's own programs all time is the first."""
+    """Median compute and communication time [s]; NPB's own programs' is all compute time."""
     if not all(figures["compute"] for figures in rounds):
         return median(figures["time"] for figures in rounds), 0.0
     parts = ("compute", "communication")

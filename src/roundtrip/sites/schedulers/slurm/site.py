@@ -258,7 +258,7 @@ def new_site_texts(
 
 
 def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str, str]:
-    """Return the PMI by which srun starts ranks of `mpi`, and why it cannot; one of both is ""."""
+    """Return the PMI by which srun starts ranks of `mpi`, or why it cannot; the other is ""."""
     if cluster.binds_tasks is False:
         return "", "srun binds no task here: TaskPlugin lacks task/affinity"
     if mpi == "mvapich2" and not has_library:  # its PMI is in these libraries
