@@ -321,7 +321,7 @@ class MissingNode(OutputObject):
 
     campaign: str = required_key("the campaign")
     node: str = required_key("its pseudonym")
-    state: str = required_key("Slurm's, or FAILED, or MISSING")
+    state: str = required_key("the scheduler's, or FAILED, or MISSING")
     reason: str = required_key("the reason")
     night: str = required_key("the newest night")
     last: str = required_key("the last night that measured it, empty without one")

@@ -25,6 +25,8 @@ KeyLines = dict[KeyPath, SourceLine]
 #: An array of strings.
 TextList = Annotated[tuple[str, ...], Field(strict=False)]
 
+#: The first item of a list that extends the one of a base.
+LIST_BELOW = "..."
 _KEY_PATTERN = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _DOTTED_KEY_PATTERN = rf"{_KEY_PATTERN}(?:\s*\.\s*{_KEY_PATTERN})*"
 _TABLE_HEADING_PATTERN = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
@@ -45,12 +47,16 @@ def parse_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
 
 
 def merge_tables(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with `overrides`: tables are merged key by key, any other value is replaced."""
+    """Return `base` with `overrides`: tables are merged key by key, a list that begins with
+    `LIST_BELOW` extends that of `base`, any other value is replaced."""
     result = dict(base)
     for key, value in overrides.items():
         base_value = result.get(key)
-        are_tables = isinstance(base_value, Mapping) and isinstance(value, Mapping)
-        result[key] = merge_tables(base_value, value) if are_tables else value  # type: ignore[arg-type]
+        if isinstance(base_value, Mapping) and isinstance(value, Mapping):
+            value = merge_tables(base_value, value)
+        elif isinstance(base_value, list) and isinstance(value, list) and LIST_BELOW in value[:1]:
+            value = [*base_value, *value[1:]]
+        result[key] = value
     return result
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.virtual import CHECKOUT, VirtualCluster, booted_cluster, cluster_marks
 
-from roundtrip.sites import data, live
+from roundtrip.sites import data, live, site_file
 
 pytestmark = cluster_marks()
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
@@ -52,7 +52,7 @@ def roundtrip(cluster: VirtualCluster, *arguments: str) -> subprocess.CompletedP
 def site(cluster: VirtualCluster, name: str) -> tuple[Path, data.SiteData]:
     checkout = cluster.share / "checkout"
     file = checkout / "site-configs" / name / "site.toml"
-    return file, data.read_site_data(file, checkout)
+    return file, site_file.read_site_data(file, checkout)
 
 
 def live_output(process: subprocess.CompletedProcess[str]) -> str:

@@ -14,7 +14,7 @@ import pytest
 from support.software import replace_osu_by_netpipe
 
 from roundtrip.measure import campaign_file
-from roundtrip.sites import check, data, programming_environments, software
+from roundtrip.sites import check, data, programming_environments, site_file, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.site import Case, Site
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
 
 
 def site(name: str) -> data.SiteData:
-    return data.read_site_data(CHECKOUT / "site-configs" / name / "site.toml", CHECKOUT)
+    return site_file.read_site_data(CHECKOUT / "site-configs" / name / "site.toml", CHECKOUT)
 
 
 @pytest.mark.parametrize("name", ["infiniband", "roce"])

@@ -42,7 +42,7 @@ def edit_data(checkout: Path, old: str, new: str) -> None:
     sites = checkout / "site-configs"
     names = (
         *("infiniband/site", "base/infiniband", "base/rdma"),
-        *("base/slurm-ucx", "base/slurm"),
+        *("base/ucx", "base/slurm"),
     )
     files = [sites / f"{name}.toml" for name in names]
     edit(next(file for file in files if old in file.read_text()), old, new)
@@ -89,9 +89,9 @@ def test_a_fault_of_reframes_part_is_named(
     [
         ('partition = "compute"', "partition = compute", "site.toml:12: not TOML: "),
         ('hca = "mlx5_0"', 'hcas = "mlx5_0"', "unknown placeholder {hca}; legal are checkout"),
-        ('base = "infiniband"', 'base = "ib"', "site.toml:4: base: there is no 'ib'; there are:"),
+        ('"infiniband"]', '"ib"]', "site.toml:4: base: there is no 'ib'; there are:"),
         ('interface = "{interface}"', 'nic = "{interface}"', "unknown key 'nic'; legal are across"),
-        ("max_jobs = 1", 'max_jobs = "1"', "slurm.toml:39: partition.ib-rc.max_jobs: input"),
+        ("max_jobs = 1", 'max_jobs = "1"', "slurm.toml:42: partition.ib-rc.max_jobs: input"),
         ("[values]", "[value]", "site.toml:8: unknown key 'value'; legal are base, bind, "),
     ],
 )

@@ -10,15 +10,17 @@ import pytest
 
 from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.sites import check, data, new, render, schedulers, software
-from roundtrip.sites.new import SpackExternal
+from roundtrip.sites import check, new, new_spack, render, schedulers, site_file, software
+from roundtrip.sites.new_spack import SpackExternal
 from roundtrip.sites.probe import FabricPort, Library, MachineFacts
 from roundtrip.sites.schedulers.interface import Cluster, SchedulerPartition
 from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Site
 from roundtrip.sites.software import check_spack_files
 
+SLURM = schedulers.SCHEDULERS[0]
 CLUSTER = MachineFacts(
+    scheduler=SLURM,
     cluster=Cluster(version="24.05.3", partitions=(SchedulerPartition("batch", True, 64, 32),)),
     ports=(FabricPort("mlx5_2", 1, True, "InfiniBand"),),
     interfaces=(("eno1", False), ("ibs2", True)),
@@ -26,11 +28,13 @@ CLUSTER = MachineFacts(
     libraries=(Library("slurm", "24.05.3"), Library("ucx", "1.16.0"), Library("gcc", "13.2.0")),
 )
 ROCE = MachineFacts(
+    scheduler=SLURM,
     cluster=Cluster(partitions=(SchedulerPartition("batch", True, 64, 32),)),
     ports=(FabricPort("mlx5_bond_0", 1, True, "Ethernet"),),
     interfaces=(("eth2", False),),
 )
 ETHERNET = MachineFacts(
+    scheduler=SLURM,
     cluster=Cluster(partitions=(SchedulerPartition("all", False, 4, 8),)),
     interfaces=(("eno2", False),),
     libraries=(Library("ucx", "1.16.0"),),
@@ -68,7 +72,7 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
-    site_data = data.read_site_data(folder / "site.toml", checkout)
+    site_data = site_file.read_site_data(folder / "site.toml", checkout)
     (finding,) = software.check_pmix_package(site_data, folder / "spack/packages.yaml")
     assert finding.verdict == "ok"
     for item in site.partitions.values():
@@ -142,6 +146,24 @@ def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:
     assert "mvapich@4.0" in definitions
 
 
+def test_a_scheduler_without_a_partition_is_no_machine_without_scheduler(checkout: Path) -> None:
+    """Its controller may be down."""
+    facts = MachineFacts(scheduler=SLURM, cluster=Cluster(version="24.05.3"))
+    with pytest.raises(UserError, match="^Slurm lists no partition that starts jobs; try again"):
+        new.write_site("mine", facts, checkout)
+    with pytest.raises(UserError, match="^--partition: no scheduler was found"):
+        new.write_site("mine", MachineFacts(), checkout, ["batch"])
+    assert not (checkout / "site-configs" / "mine").exists()
+
+
+def test_the_shipped_packages_are_for_the_first_scheduler() -> None:
+    """`site new` replaces these variants by those of the scheduler at hand."""
+    for name in ("infiniband", "roce"):
+        folder = Path(__file__).parents[2] / "site-configs" / name
+        for mpi, variants in SLURM.spack_variants(Cluster(), has_library=True).items():
+            assert variants in packages_of(folder)[mpi]["require"][0]
+
+
 def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
     new.write_site("mine", MachineFacts(), checkout)
     assert list(Site("mine", checkout).partitions) == ["smp"]
@@ -180,7 +202,7 @@ def test_pmix_has_the_series_of_slurms(
     checkout: Path, plugins: tuple[str, ...], expected: str
 ) -> None:
     folder = new.write_site("mine", cluster(CLUSTER, offered_pmis=plugins), checkout)
-    site = data.read_site_data(folder / "site.toml", checkout)
+    site = site_file.read_site_data(folder / "site.toml", checkout)
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
@@ -239,7 +261,8 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert "~slurm pmi=pmi2" in packages["mpich"]["require"][0]
     assert "process_managers=hydra" in packages["mvapich2"]["require"][0]
     assert (
-        data.read_site_data(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
+        site_file.read_site_data(folder / "site.toml", checkout).launch["mvapich2"].launcher
+        == "mpiexec"
     )
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
@@ -269,7 +292,7 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
         pytest.skip(f"no mpicxx.{name}: apt install {name}-bin or {name}")
     for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         monkeypatch.setenv(variable, "1")
-    external = next(item for item in new.make_debian_externals(tmp_path) if item.name == name)
+    external = next(item for item in new_spack.make_debian_externals(tmp_path) if item.name == name)
     prefix = Path(external.prefix)
     assert prefix.parent == tmp_path
     assert (prefix / "include" / "mpi.h").is_file()
@@ -292,8 +315,10 @@ MPIS = (
 
 def write_part(folder: Path, externals: list[SpackExternal]) -> dict[str, Any]:
     """Write packages.yaml and definitions.yaml to `folder`; return the packages."""
-    (folder / "packages.yaml").write_text(new.external_packages_yaml(externals))
-    (folder / "definitions.yaml").write_text(new.external_definitions_yaml(externals, TEMPLATE))
+    (folder / "packages.yaml").write_text(new_spack.external_packages_yaml(externals))
+    (folder / "definitions.yaml").write_text(
+        new_spack.external_definitions_yaml(externals, TEMPLATE)
+    )
     packages: dict[str, Any] = tables.load_yaml(folder / "packages.yaml")["packages"]
     return packages
 

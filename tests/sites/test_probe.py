@@ -59,6 +59,7 @@ def devices(folder: Path) -> Path:
 
 def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
+    monkeypatch.setattr(schedulers, "installed_scheduler", lambda: SLURM)
     facts = probe.collect_machine_facts(cluster, devices(tmp_path))
     assert facts.cluster.version == "23.11.1"
     partition, *_ = facts.cluster.usable_partitions
@@ -80,12 +81,17 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert facts.cores == HOST.cores // HOST.sockets
 
 
-def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
+def test_a_machine_with_nothing_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     facts = probe.collect_machine_facts(lambda *_: None, tmp_path)
     assert replace(facts, **NO_PROCESSOR) == MachineFacts()
     assert facts.cluster.usable_partitions == []
     assert facts.active_port is None
-    assert "not found" in facts.describe_lines()[0]
+    scheduler, *others = facts.describe_lines()
+    assert scheduler == "scheduler: none, PATH has no command of Slurm"
+    assert not any("Slurm" in line or "PMI" in line for line in others)
 
 
 def test_every_port_is_found_and_those_down_are_marked(tmp_path: Path) -> None:

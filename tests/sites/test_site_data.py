@@ -10,7 +10,7 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from roundtrip.errors import UserError
-from roundtrip.sites import launching, render
+from roundtrip.sites import data, launching, render, site_file
 from roundtrip.sites.toolchains.spec import read_catalogue
 
 CHECKOUT = Path(__file__).parents[2]
@@ -98,6 +98,92 @@ def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
         (system,) = render.reframe_configuration(sites / name)["systems"]
         for partition in system["partitions"]:
             assert partition["prepare_cmds"] == ["ulimit -l 1000000"]
+
+
+def read(file: Path, text: str) -> tuple[data.SiteData, list[str]]:
+    """The site with this `text`, and the warnings."""
+    warnings: list[str] = []
+    file.write_text(text)
+    return site_file.read_site_data(file, file.parents[2], warnings.append), warnings
+
+
+@pytest.mark.parametrize("fabric", ["infiniband", "roce"])
+def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str) -> None:
+    """A fabric lay over Slurm's base, and a Slurm partition had a table of another name."""
+    file = sites / fabric / "site.toml"
+    text = file.read_text() + "[scheduler_partition.gpu]\nnodes = 4\n"
+    site, warnings = read(file, text)
+    assert warnings == []
+    former = text.replace(f'["slurm", "{fabric}"]', f'"{fabric}"').replace("scheduler_p", "slurm_p")
+    lines = former.splitlines()
+    base, table = lines.index(f'base = "{fabric}"') + 1, lines.index("[slurm_partition.gpu]") + 1
+    assert read(file, former) == (
+        site,
+        [
+            f"{file}:{table}: slurm_partition is called scheduler_partition now",
+            f'{file}:{base}: base is a list now: base = ["slurm", "{fabric}"]',
+        ],
+    )
+
+
+def test_a_fabric_lies_over_the_base_of_any_scheduler(sites: Path) -> None:
+    base = (sites / "base" / "slurm.toml").read_text().replace("--partition=", "-q ")
+    base = base.replace("--switches=1@10:00", "-l place=group=switch")
+    (sites / "base" / "other.toml").write_text(base.replace('"slurm"', '"other"'))
+    file = sites / "infiniband" / "site.toml"
+    site, _ = read(file, file.read_text().replace('"slurm", ', '"other", '))
+    partition = site.partition["ib-rc"]
+    assert partition.scheduler == "other"
+    assert partition.access == ("-q compute", "--exclusive", "-l place=group=switch")
+    assert partition.variables["UCX_NET_DEVICES"] == "mlx5_0:1"
+
+
+@pytest.mark.parametrize(
+    ("access", "expected"),
+    [
+        (
+            '["...", "--qos=x"]',
+            ("--partition=compute", "--exclusive", "--switches=1@10:00", "--qos=x"),
+        ),
+        ('["--qos=x"]', ("--qos=x",)),
+    ],
+)
+def test_a_list_goes_on_that_of_the_bases_or_replaces_it(
+    sites: Path, access: str, expected: tuple[str, ...]
+) -> None:
+    file = sites / "infiniband" / "site.toml"
+    site, _ = read(file, f"{file.read_text()}\n[every_partition]\naccess = {access}\n")
+    assert site.partition["ib-ud"].access == expected
+    site, _ = read(file, f"{file.read_text()}\n[partition.ib-rc]\nwithout = ['...', 'mpich']\n")
+    assert site.partition["ib-rc"].without == ("mpich",)
+
+
+def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
+    (sites / "base" / "ours.toml").write_text('base = ["slurm"]\n[every_partition]\nmax_jobs = 2\n')
+    file = sites / "infiniband" / "site.toml"
+    site, _ = read(file, file.read_text().replace('"infiniband"]', '"infiniband", "ours"]'))
+    partition = site.partition["ib-rc"]
+    assert (partition.max_jobs, partition.access[-1]) == (2, "--switches=1@10:00")
+
+
+@pytest.mark.parametrize(
+    ("base", "fault"),
+    [
+        (
+            '["infiniband"]',
+            "partition 'ib-rc' has no `scheduler`: the base of one is the first of ",
+        ),
+        (
+            "3",
+            "base: there is no '3'; there are: ethernet, infiniband, machine, rdma, roce, slurm,",
+        ),
+        ('["slurm", 3]', "base: there is no '3'; there are: ethernet,"),
+    ],
+)
+def test_a_wrong_base_is_refused(sites: Path, base: str, fault: str) -> None:
+    file = sites / "infiniband" / "site.toml"
+    with pytest.raises(UserError, match=re.escape(f"{file}:4: {fault}")):
+        read(file, file.read_text().replace('["slurm", "infiniband"]', base))
 
 
 def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: Path) -> None:

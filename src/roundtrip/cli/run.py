@@ -138,7 +138,11 @@ def _print_warnings(plan: _PlannedRun, require_enough_launches: bool) -> None:
     annotations.load_site(plan.site.name)
     if require_enough_launches:
         plan.outlook.require_enough_launches()
-    for warning in (plan.outlook.warning(), *environment.tuning_warnings(plan.site)):
+    for warning in (
+        *plan.site.warnings,
+        plan.outlook.warning(),
+        *environment.tuning_warnings(plan.site),
+    ):
         if warning:
             print_status(f"warning: {warning}")
 

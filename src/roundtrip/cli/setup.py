@@ -184,7 +184,7 @@ def check(
     ),
     as_json: bool = common.JSON_OPTION,
 ) -> None:
-    """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
+    """Check a site: it loads, fabric and binding, scheduler, Spack part, lock file, job scripts.
 
     With --live it submits jobs.  Exit status: 0 no fault; 1 a fault; 2 bad input.
     """
@@ -194,6 +194,8 @@ def check(
         raise UserError("--json and --live: give one of them")
     site = Site(name, paths.checkout())
     findings = collect_findings(site, scripts)
+    for warning in site.warnings:
+        common.print_warning(warning)
     if as_json:
         print(
             output.json_text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]})
@@ -249,7 +251,7 @@ def _check_live(
 def new(
     name: str = Argument(help="Name of the new folder in site-configs/."),
     partition: list[str] | None = Option(
-        None, help="A Slurm partition to measure on; by default those that cover all."
+        None, help="A partition or queue to measure on; by default those that cover all nodes."
     ),
     software: str = Option(
         "spack", help="Who makes the MPIs: `spack`, or `toolchains` (make toolchains)."
@@ -257,7 +259,7 @@ def new(
 ) -> None:
     """Write a site's folder from what this machine or cluster says of itself.
 
-    Exit status: 0 written; 2 there is one already, or Slurm has no such partition (UserError).
+    Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")

@@ -110,7 +110,7 @@ class Pair(Row):
     host: Host = column("pseudonym of one node")
     other: _OptionalHost = column("that of the other; empty for a launch on one node")
     down: Host | None = newer_column(
-        "of a launch that failed: the node that did, by Slurm's word, if one alone did"
+        "of a launch that failed: the node that did, by the scheduler's word, if one alone did"
     )
     switch: _OptionalHost = column("pseudonym of the switch of `host`; empty where it is not known")
     other_switch: _OptionalHost = column("that of `other`")

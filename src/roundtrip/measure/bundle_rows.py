@@ -90,7 +90,7 @@ class LaunchRow(Row):
     toolchain: str | None = optional_field("its name for people")
     status: Status = column(
         "`passed`, `partial` (a size is missing), `failed`, `displaced` (preempted, kept away by a "
-        "maintenance, or lost by Slurm's controller, and repeated), `missing` or `skipped`"
+        "maintenance, or lost by the scheduler, and repeated), `missing` or `skipped`"
     )
     reason: str | None = optional_field("why it is not `passed`")
     round: str | None = optional_field("the session that launched it")
@@ -105,7 +105,7 @@ class LaunchRow(Row):
     ranks: _PositiveCount | None = optional_field("ranks", "count")
     hosts: list[Host] | None = optional_field("pseudonyms of its hosts")
     nodes_down: list[Host] | None = newer_column(
-        "of a launch that failed: those that Slurm took for down, or that had lost its step"
+        "of a launch that failed: those that the scheduler took for down, or that had lost its step"
     )
     emulated: bool | None = optional_field(
         "whether something was emulated: `emulation.parquet` says what"

@@ -110,7 +110,7 @@ class CampaignTable(StrictRecord):
     )
     nodes: Literal["all"] | None = Field(
         None,
-        description="`all`: checks of two nodes run on pairs of all nodes of a Slurm partition, "
+        description="`all`: checks of two nodes run on pairs of all nodes of a partition, "
         "those of one node on each",
     )
     rounds_a_night: Annotated[SmallCount, Field(ge=1)] | None = Field(

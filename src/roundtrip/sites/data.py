@@ -1,58 +1,15 @@
-"""A site as declared: ``site-configs/<site>/site.toml``, merged over the files of its bases.
-
-docs/reference.md lists the keys.  The first ``[slurm_partition.NAME]`` has the partitions
-of the site under their own names, ``ib-rc``; each other one repeats them as ``ib-rc-NAME``.
-"""
+"""What ``site-configs/<site>/site.toml`` may say: its keys, which docs/reference.md lists."""
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from roundtrip import tables
 from roundtrip.model import StrictRecord, optional_field
-from roundtrip.tables import KeyLines, KeyPath, TextList
-
-#: Key of a repeated partition that holds the placeholders of its Slurm partition.
-_PLACEHOLDERS_KEY = "values of its Slurm partition"
-#: Keys of a Slurm partition that are the size of its nodes; any other key is a placeholder.
-_SIZE_KEYS = ("nodes", "cores", "sockets")
-
-
-def _repeat_partitions(
-    partitions: Mapping[str, Any],
-    slurm_partitions: Mapping[str, Mapping[str, Any]],
-    key_lines: KeyLines,
-) -> dict[str, Any]:
-    """Return `partitions` once for each of `slurm_partitions`, if any; add to `key_lines`."""
-    if not slurm_partitions:
-        return dict(partitions)
-    copies: dict[str, Any] = {}
-    for number, (name, slurm_table) in enumerate(slurm_partitions.items()):
-        suffix = "-" + re.sub(r"[^\w-]", "-", name) if number else ""
-        size = {key: value for key, value in slurm_table.items() if key in _SIZE_KEYS}
-        values = {key: str(value) for key, value in slurm_table.items() if key not in _SIZE_KEYS}
-        for key, table in partitions.items():
-            copy = key + suffix
-            for path, source_line in list(key_lines.items()):
-                if path[:2] == ("partition", key):
-                    key_lines.setdefault(("partition", copy, *path[2:]), source_line)
-            if not isinstance(table, Mapping):  # validation names the fault
-                copies[copy] = table
-                continue
-            extras = {**table.get("extras", {}), **size}
-            copies[copy] = {
-                **table,
-                "extras": extras,
-                _PLACEHOLDERS_KEY: {"partition": name, **values},
-            }
-    return copies
+from roundtrip.tables import TextList
 
 
 def _optional_table(description: str) -> Any:
@@ -100,7 +57,7 @@ class PartitionExtras(StrictRecord):
         "sockets of a node; `sockets_2`, ... follow; `here`: this machine's"
     )
     size_from: str | None = optional_field(
-        "a `slurm.conf` that says how many of these there are, if it exists"
+        "a file of the scheduler (`slurm.conf`) that says how many of these there are, if it exists"
     )
     memory_gb: int | None = optional_field("memory of a node, GB")
     assumed: dict[str, Any] | None = optional_field(
@@ -137,7 +94,6 @@ DESCRIPTION_BY_ENVIRONMENT_EXTRA = {
 RDMA_FABRICS = ("infiniband", "roce")
 #: The file in a site's folder.
 SITE_FILE = "site.toml"
-_PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 
 
 class LaunchTable(StrictRecord):
@@ -146,7 +102,9 @@ class LaunchTable(StrictRecord):
     launcher: str | None = optional_field(
         "ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
     )
-    pmi: str | None = optional_field("value of srun's `--mpi`")
+    pmi: str | None = optional_field(
+        "the PMI by which the scheduler's launcher starts ranks (`srun --mpi`)"
+    )
     options: TextList = Field((), description="options of the launcher")
     variables: dict[str, str] = _optional_table("environment variables")
     variables_as_root: dict[str, str] = _optional_table("the same, set only for root")
@@ -215,10 +173,12 @@ class SiteData(StrictRecord):
         description="who makes the toolchains: `roundtrip toolchains`, Spack, or nobody"
     )
     bind: TextList = Field(
-        (), description="options of srun that bind ranks, after those of `[launch]`"
+        (),
+        description="options by which the scheduler's launcher binds ranks, after those of "
+        "`[launch]`",
     )
     pmix: str | None = optional_field(
-        "series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
+        "series of PMIx that the MPIs are built with, that of the scheduler: "
         "`4` where `srun --mpi=list` has `pmix_v4`"
     )
     label: TextList = Field(
@@ -252,133 +212,14 @@ class SiteData(StrictRecord):
 
 #: Keys of the file that `read_site_data` replaces by what they mean.
 DESCRIPTION_BY_MERGED_KEY = {
-    "base": "file of `base/`, without `.toml`; tables are merged key by key, other values replace",
+    "base": "files of `base/`, without `.toml`: the scheduler's, then the fabric's, as "
+    '`["slurm", "infiniband"]`. Each is laid over those before it, and the site over all: tables '
+    'are merged key by key, a list that begins with `"..."` extends that of the bases, other '
+    "values replace",
     "values": "names of your own; `{name}` in any text stands for the value, as do `{site}`, "
     "`{checkout}`, and in a partition its `{name}` and its extras",
     "every_partition": "what all partitions have unless they say otherwise",
-    "slurm_partition": "tables `[slurm_partition.NAME]`: a Slurm partition to measure on, with its "
-    "`nodes`, `cores`, `sockets`; another key is a value, as in `[values]`. Each has all "
-    "partitions: the first under their own names, another as `ib-rc-NAME`",
+    "scheduler_partition": "tables `[scheduler_partition.NAME]`: a partition or queue of the "
+    "scheduler to measure on, with its `nodes`, `cores`, `sockets`; another key is a value, as in "
+    "`[values]`. Each has all partitions: the first under their own names, another as `ib-rc-NAME`",
 }
-
-
-def read_site_data(file: Path, checkout: Path) -> SiteData:
-    """The site in `file`; UserError with file and line of the first fault."""
-    data, key_lines = _read_with_bases(file, checkout / "site-configs" / "base", ())
-    legal = sorted({*SiteData.model_fields, *DESCRIPTION_BY_MERGED_KEY})
-    for key in data:
-        if key not in legal:
-            message = f"unknown key '{key}'; legal are {', '.join(legal)}"
-            raise tables.error_at_key(message, (key,), key_lines, file)
-    values, defaults, slurm_partitions = (
-        data.pop(key, {}) for key in ("values", "every_partition", "slurm_partition")
-    )
-    nested = slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()
-    if not all(isinstance(item, dict) for item in (values, defaults, slurm_partitions, *nested)):
-        message = "`values`, `every_partition` and each `slurm_partition` are tables"
-        raise tables.error_at_key(message, ("values",), key_lines, file)
-    placeholders = {
-        **{key: str(value) for key, value in values.items()},
-        "site": file.parent.name,
-        "checkout": shlex.quote(str(checkout)),
-    }
-    if slurm_partitions:
-        placeholders = {"partition": next(iter(slurm_partitions)), **placeholders}
-    partitions: Any = data.pop("partition", {})
-    if isinstance(partitions, dict):
-        partitions = _repeat_partitions(partitions, slurm_partitions, key_lines)
-        _inherit_key_lines(key_lines, partitions)
-        for key, table in partitions.items():
-            if isinstance(table, dict):
-                local_placeholders = {**placeholders, **table.pop(_PLACEHOLDERS_KEY, {})}
-                partitions[key] = _fill_partition_placeholders(
-                    key, tables.merge_tables(defaults, table), local_placeholders, key_lines, file
-                )
-    content = _fill_placeholders(data, placeholders, (), key_lines, file)
-    site = tables.validate_table({**content, "partition": partitions}, SiteData, key_lines, file)
-    _require_declared_conditions(site, key_lines, file)
-    return site
-
-
-def _fill_partition_placeholders(
-    key: str, table: dict[str, Any], placeholders: dict[str, str], key_lines: KeyLines, file: Path
-) -> dict[str, Any]:
-    """Return the `table` of partition `key` filled in; its own extras are placeholders, too."""
-    path: KeyPath = ("partition", key)
-    extras = _fill_placeholders(
-        table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file
-    )
-    pairs = extras.items() if isinstance(extras, dict) else ()
-    extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
-    name = str(table.get("name", key))
-    account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
-    placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
-    other_fields = {field: value for field, value in table.items() if field != "extras"}
-    return {
-        "name": name,
-        **_fill_placeholders(other_fields, placeholders, path, key_lines, file),
-        "extras": extras,
-    }
-
-
-def _read_with_bases(
-    file: Path, folder: Path, chain: tuple[str, ...]
-) -> tuple[dict[str, Any], KeyLines]:
-    data, key_lines = tables.read_toml(file)
-    name = data.pop("base", None)
-    if name is None:
-        return data, key_lines
-    bases = sorted(path.stem for path in folder.glob("*.toml"))
-    if name not in bases or name in chain:
-        message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
-        raise tables.error_at_key(message, ("base",), key_lines, file)
-    base_data, base_lines = _read_with_bases(folder / f"{name}.toml", folder, (*chain, name))
-    return tables.merge_tables(base_data, data), {**base_lines, **key_lines}
-
-
-def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
-    """Add the lines of the keys that each partition inherits from `every_partition`."""
-    default_lines = [item for item in key_lines.items() if item[0][0] == "every_partition"]
-    for key in partitions:
-        for path, source_line in default_lines:
-            if path[1:]:
-                key_lines.setdefault(("partition", key, *path[1:]), source_line)
-
-
-def _fill_placeholders(
-    value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
-) -> Any:
-    """Return `value` with its placeholders filled in, except in texts of keys `across`."""
-    if isinstance(value, dict):
-        return {
-            key: item
-            if key == "across"
-            else _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_fill_placeholders(item, placeholders, path, key_lines, file) for item in value]
-    if not isinstance(value, str):
-        return value
-    for name in _PLACEHOLDER_PATTERN.findall(value):
-        if name not in placeholders:
-            message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
-            raise tables.error_at_key(message, path, key_lines, file)
-    return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
-
-
-def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path) -> None:
-    """UserError if a partition or transport names a condition that `site` does not declare."""
-    references: list[tuple[str, KeyPath]] = []
-    for key, partition in site.partition.items():
-        path: KeyPath = ("partition", key)
-        references += [(name, (*path, "scheduler_if")) for name in partition.scheduler_if]
-        references += [(partition.only_if, (*path, "only_if"))] if partition.only_if else []
-        references += [(partition.unless, (*path, "unless"))] if partition.unless else []
-    for key, transport in site.transport.items():
-        references += [(transport.unless, ("transport", key))] if transport.unless else []
-    for name, path in references:
-        if name not in site.condition:
-            legal = ", ".join(site.condition) or "none"
-            message = f"unknown condition '{name}'; there are: {legal}"
-            raise tables.error_at_key(message, path, key_lines, file)

@@ -127,7 +127,7 @@ class MachineFacts:
     ports: tuple[FabricPort, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
-    scheduler: Scheduler = schedulers.SCHEDULERS[0]
+    scheduler: Scheduler = schedulers.NO_SCHEDULER
     cluster: Cluster = field(default_factory=Cluster)
 
     def find_library(self, name: str) -> Library | None:
@@ -155,28 +155,39 @@ class MachineFacts:
 
     def describe_lines(self) -> list[str]:
         """Return lines for people: scheduler, PMI, processor, ports, interfaces, libraries."""
-        default, cluster = "not found", self.cluster
-        accounting = {True: "yes", False: "no", None: default}[cluster.accounting]
-        partitions = ", ".join(
-            f"{p.name}{'*' if p.is_default else ''} ({p.nodes} nodes of {p.cores} cores)"
-            for p in cluster.partitions
-        )
+        default = "not found"
         ports = ", ".join(
             f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"
             for p in self.ports
         )
         return [
-            f"{self.scheduler.title}: {cluster.version or default}; "
-            f"partitions: {partitions or default}",
-            f"PMI offered by {self.scheduler.launcher}: "
-            f"{', '.join(cluster.offered_pmis) or default}",
+            *self._scheduler_lines(default),
             f"processor: {self.cpu or default}, {self.sockets or '?'} x {self.cores or '?'} cores, "
             f"target {self.target or default}",
             f"ports: {ports or default}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            f"accounting ({self.scheduler.accounting_command}): {accounting}",
             "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
+
+    def _scheduler_lines(self, default: str) -> list[str]:
+        scheduler, cluster = self.scheduler, self.cluster
+        if not scheduler.allocates_nodes:
+            titles = " or ".join(item.title for item in schedulers.SCHEDULERS)
+            return [f"scheduler: none, PATH has no command of {titles}"]
+        partitions = ", ".join(
+            f"{p.name}{'*' if p.is_default else ''} ({p.nodes} nodes of {p.cores} cores)"
+            for p in cluster.partitions
+        )
+        lines = [
+            f"{scheduler.title}: {cluster.version or default}; partitions: {partitions or default}"
+        ]
+        if scheduler.launcher:
+            pmis = ", ".join(cluster.offered_pmis) or default
+            lines.append(f"PMI offered by {scheduler.launcher}: {pmis}")
+        if scheduler.accounting_command:
+            accounting = {True: "yes", False: "no", None: default}[cluster.accounting]
+            lines.append(f"accounting ({scheduler.accounting_command}): {accounting}")
+        return lines
 
 
 def collect_machine_facts(

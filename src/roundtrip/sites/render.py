@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launching, machine, programming_environments, schedulers
+from roundtrip.sites import (
+    data,
+    launching,
+    machine,
+    programming_environments,
+    schedulers,
+    site_file,
+)
 from roundtrip.sites.data import LaunchTable, PartitionTable, SiteData
 from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, read_catalogue
@@ -124,7 +132,9 @@ def configuration(file: str) -> dict[str, Any]:
 def reframe_configuration(folder: Path) -> dict[str, Any]:
     """Return ReFrame's configuration of the site in `folder`; UserError with file and line."""
     checkout = folder.parents[1]
-    site = data.read_site_data(folder / data.SITE_FILE, checkout)
+    site = site_file.read_site_data(
+        folder / data.SITE_FILE, checkout, lambda text: print(f"warning: {text}", file=sys.stderr)
+    )
     environments = _declared_environments(folder.name, site, checkout)
     partitions = [
         _reframe_partition(partition, site, environments)

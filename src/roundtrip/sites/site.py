@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from roundtrip.errors import UserError
 from roundtrip.model import is_name
-from roundtrip.sites import data
+from roundtrip.sites import data, site_file
 from roundtrip.sites.data import SiteData
 
 #: The tests that ReFrame instantiates: check -> products of parameters, values as in test names;
@@ -121,6 +121,8 @@ class Site:
         self.checkout = checkout
         sites = checkout / "site-configs"
         self.folder = sites / name
+        #: A line for each former spelling in site.toml, once `site_data` is read.
+        self.warnings: list[str] = []
         if not is_name(name) or not (self.folder / "reframe.py").is_file():
             names = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
             raise UserError(f"unknown site '{name}'; there are: {', '.join(names)}")
@@ -135,7 +137,9 @@ class Site:
     def site_data(self) -> SiteData | None:
         """The content of site.toml; None for a site that is written in Python only."""
         file = self.folder / data.SITE_FILE
-        return data.read_site_data(file, self.checkout) if file.is_file() else None
+        if not file.is_file():
+            return None
+        return site_file.read_site_data(file, self.checkout, self.warnings.append)
 
     @cached_property
     def environment(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from roundtrip.cli import app
 from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler
-from roundtrip.sites import data, schedulers
+from roundtrip.sites import schedulers, site_file
 from roundtrip.sites.schedulers.interface import Scheduler
 
 CHECKOUT = Path(__file__).parents[3]
@@ -21,20 +21,17 @@ PACKAGE = CHECKOUT / "src" / "roundtrip" / "sites" / "schedulers"
 #: Commands, options, variables and the name of Slurm.
 WORDS = re.compile(
     r"\b(?:sinfo|squeue|sacct|sacctmgr|scontrol|scancel|sbatch|salloc|scrontab|srun|srunalloc)\b"
-    r"|\w*slurm\w*|\bSBATCH_\w+|--(?:nodelist|constraint|mpi=|cpu-bind|kill-on-bad-exit)",
+    r"|\w*slurm\w*|\bSBATCH_\w+|--(?:nodelist|constraint|mpi=|cpu-bind|kill-on-bad-exit)"
+    r"|--(?:switches|exclusive)",
     re.IGNORECASE,
 )
 #: Words that others may have, and why.
 FIELDS = {"slurm_node"}  # a field of run.json, which workloads/core/identity.cpp writes
-DESCRIPTIONS = {  # examples and descriptions of keys, columns and options, for docs/reference.md
-    *("cli/setup.py", "history/night_rows.py", "measure/bundle_rows.py"),
-    *("measure/campaign_file.py", "output.py", "sites/data.py"),
-    "cli/__init__.py",  # an option of earlier versions
+EXCEPTIONS = {
+    "sites/data.py",  # examples in the descriptions of keys
+    *("cli/__init__.py", "sites/site_file.py"),  # spellings of earlier versions
+    "campaigns/nightly.sbatch",  # the job script of a night, a scheduler's own
 }
-JOB_SCRIPTS = {
-    "campaigns/nightly.sbatch"
-}  # a scheduler's own, as are the bases slurm and slurm-ucx
-BASES_OVER_SLURM = {f"site-configs/base/{name}.toml" for name in ("ethernet", "rdma", "tcp")}
 
 
 def code(file: Path) -> str:
@@ -63,7 +60,7 @@ def test_nothing_else_knows_a_command_an_option_or_a_variable_of_slurm() -> None
     for file in FILES:
         name = str(file.relative_to(CHECKOUT)).removeprefix("src/roundtrip/")
         words = {*WORDS.findall(code(file))} - FIELDS
-        if words and name not in DESCRIPTIONS | JOB_SCRIPTS | BASES_OVER_SLURM:
+        if words and name not in EXCEPTIONS:
             found[name] = words
     assert not found, f"ask roundtrip.sites.schedulers instead: {found}"
 
@@ -155,7 +152,9 @@ def test_of_two_installed_schedulers_a_site_declares_its_own(
     assert schedulers.scheduler_of_site_here("elsewhere") is other
     assert schedulers.scheduler_of_site_here("infiniband").key == "slurm"
     with monkeypatch.context() as patch:
-        patch.setattr(schedulers.Site, "site_data", property(lambda _: data.read_site_data(*bad)))
+        patch.setattr(
+            schedulers.Site, "site_data", property(lambda _: site_file.read_site_data(*bad))
+        )
         assert schedulers.scheduler_of_site_here("infiniband") is other
     assert schedulers.scheduler_of_site_here("local") is schedulers.NO_SCHEDULER
 

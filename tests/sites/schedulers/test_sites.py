@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites import new, probe
+from roundtrip.sites import new, probe, schedulers
 from roundtrip.sites.check import JobScript, time_limit_faults
 from roundtrip.sites.probe import MachineFacts
 from roundtrip.sites.schedulers.interface import NodeGroup
@@ -48,8 +48,9 @@ def facts(name: str, without: str = "", **replacements: str) -> MachineFacts:
 
 @pytest.fixture(autouse=True)
 def who(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were recorded by this user."""
+    """They were recorded by this user, where Slurm's commands are."""
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
+    monkeypatch.setattr(schedulers, "installed_scheduler", lambda: schedulers.SCHEDULERS[0])
 
 
 def write_site(checkout: Path, name: str) -> Path:

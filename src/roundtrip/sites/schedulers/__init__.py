@@ -74,7 +74,7 @@ def scheduler_of_site_here(name: str) -> Scheduler:
 
 
 def installed_scheduler() -> Scheduler:
-    """Return the scheduler whose commands this machine has, by default the first.
+    """Return the scheduler whose commands this machine has; `NO_SCHEDULER` without any.
 
     UserError if several are installed.
     """
@@ -82,7 +82,7 @@ def installed_scheduler() -> Scheduler:
     if len(found) > 1:
         titles = " and ".join(item.title for item in found)
         raise UserError(f"PATH has commands of {titles}: leave in it those of one of them")
-    return (found or SCHEDULERS)[0]
+    return found[0] if found else NO_SCHEDULER
 
 
 def current_job_id() -> str | None:

@@ -29,6 +29,15 @@ PHRASE_BY_DISPLACEMENT = {
 }
 
 
+#: Variants of the Spack packages of MPIs that start their ranks themselves.
+SPACK_VARIANTS_BY_MPI = {
+    "openmpi": "schedulers=none",
+    "mpich": "+hydra ~slurm",
+    "mvapich": "process_managers=hydra",
+    "mvapich2": "process_managers=hydra",
+}
+
+
 class NoAnswerError(Exception):
     """The scheduler did not answer until the time limit of the campaign."""
 
@@ -207,7 +216,7 @@ class LauncherOptions:
 class Scheduler:
     """A scheduler: its names, and the questions that a campaign and a site ask it."""
 
-    #: In case.json; for people.
+    #: In case.json, and its file in ``site-configs/base``, without ``.toml``; for people.
     key, title = "", "the scheduler"
     #: Whether launches run in jobs with nodes of their own, and it lists its nodes.
     allocates_nodes = False
@@ -352,10 +361,6 @@ class Scheduler:
         scheduler that can, else ""; None if nothing is needed."""
         return None
 
-    def base_of_fabric(self, fabric: str) -> str:
-        """Return the file of ``site-configs/base``, without ``.toml``, for a site of `fabric`."""
-        return fabric
-
     def new_site_texts(
         self, cluster: Cluster, partitions: Sequence[SchedulerPartition], has_library: bool
     ) -> NewSiteTexts:
@@ -372,10 +377,10 @@ class Scheduler:
         """Return the PMIx series for MPIs where its launcher offers `pmis`; None: unknown."""
         return None
 
-    def replace_mpi_launchers(self, text: str, cluster: Cluster, has_library: bool) -> str:
-        """Return the `text` of a ``packages.yaml``, changed so that each MPI is built for the
-        program that starts it on `cluster`."""
-        return text
+    def spack_variants(self, cluster: Cluster, has_library: bool) -> dict[str, str]:
+        """Return by MPI the variants of its Spack package with which it is built for the program
+        that starts it on `cluster`; here for its own."""
+        return dict(SPACK_VARIANTS_BY_MPI)
 
     def spack_spec(self, version: str) -> str:
         """Return the Spack spec of this scheduler's `version`."""

@@ -101,7 +101,7 @@ class Slurm(Scheduler):
     check_job_results = staticmethod(site.check_job_results)
     check_site = staticmethod(site.check_site)
     new_site_texts = staticmethod(site.new_site_texts)
-    replace_mpi_launchers = staticmethod(site.replace_mpi_launchers)
+    spack_variants = staticmethod(site.spack_variants)
 
     def reframe_job_options(self, comment: str = "") -> list[str]:
         mark = [f"--job-option=comment={comment}"] if comment else []

@@ -15,6 +15,7 @@ from typing import Any
 from roundtrip.sites import data, launching
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.schedulers.interface import (
+    SPACK_VARIANTS_BY_MPI,
     Cluster,
     NewSiteTexts,
     SchedulerPartition,
@@ -226,8 +227,10 @@ def new_site_texts(
     cluster: Cluster, partitions: Sequence[SchedulerPartition], has_library: bool
 ) -> NewSiteTexts:
     """As `Scheduler.new_site_texts`; `partitions`: none without Slurm."""
-    tables, unknown_sizes = _partition_tables(cluster, partitions)
-    unknowns = [*unknown_sizes]
+    tables, unknowns = "", []
+    if cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
+        tables += "\n[every_partition]\n"
+        tables += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     if not cluster.offered_pmis:
         unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
     if cluster.binds_tasks is None:
@@ -268,26 +271,6 @@ def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str
     return (
         (usable[0], "") if usable else ("", f"srun offers {', '.join(cluster.offered_pmis)} only")
     )
-
-
-def _partition_tables(
-    cluster: Cluster, partitions: Sequence[SchedulerPartition]
-) -> tuple[str, list[str]]:
-    """Return the text of the tables of site.toml that differ from its base, and unknown keys."""
-    text, unknowns = "", []
-    if cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
-        text += "\n[every_partition]\n"
-        text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
-    for partition in partitions:
-        text += f'\n[slurm_partition."{partition.name}"]\n'
-        for key in ("nodes", "cores", "sockets"):
-            if value := getattr(partition, key):
-                text += f"{key} = {value}\n"
-            else:
-                unknowns.append(
-                    f"`{key}` of partition `{partition.name}`: what fits follows from it"
-                )
-    return text, unknowns
 
 
 def _nightly_environment_text(cluster: Cluster, partitions: Sequence[SchedulerPartition]) -> str:
@@ -369,29 +352,28 @@ def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) 
         kinds = cluster.node_groups_by_partition.get(partition.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
             decisions.append(
-                f"nodes of partition `{partition.name}` differ, and a launch takes any: to measure "
-                'one kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
+                f"nodes of partition `{partition.name}` differ, and a launch takes any: to "
+                'measure one kind, write `access = ["...", "--constraint=FEATURE"]` in '
+                "`[every_partition]`, and say its `nodes`"
             )
         qos = cluster.limits_of(partition.name).allowed_qos
         if qos and "normal" not in qos:
-            decisions.append(f"`access` of partition `{partition.name}`: `--qos=` one of {qos}")
+            decisions.append(
+                f'`access = ["...", "--qos=NAME"]` for partition `{partition.name}`: '
+                f"one of {', '.join(qos)}"
+            )
     return decisions
 
 
-def replace_mpi_launchers(text: str, cluster: Cluster, has_library: bool) -> str:
-    """As `Scheduler.replace_mpi_launchers`."""
-    mpich, _ = _pmi_or_obstacle("mpich", cluster, has_library)
-    if mpich:
-        text = text.replace(" pmi=pmi2", f" pmi={mpich}")
-    else:
-        text = text.replace("+slurm pmi=pmi2", "+hydra ~slurm")
-    for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
-        pmi, _ = _pmi_or_obstacle(mpi, cluster, has_library)
-        manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
-        text = text.replace(
-            f"{fabric} process_managers=slurm pmi_version=pmi2",
-            f"{fabric} process_managers={manager}",
-        )
-    if not has_library:  # MPICH looks for Slurm's libraries, Open MPI for srun
-        text = text.replace("+slurm pmi=", "~slurm pmi=")
-    return text
+def spack_variants(cluster: Cluster, has_library: bool) -> dict[str, str]:
+    """As `Scheduler.spack_variants`; Open MPI looks for srun, MPICH for Slurm's libraries."""
+    pmi_by_mpi = {
+        mpi: _pmi_or_obstacle(mpi, cluster, has_library)[0] for mpi in launching.PMIS_BY_MPI
+    }
+    variants = SPACK_VARIANTS_BY_MPI | {"openmpi": "schedulers=slurm"}
+    if pmi := pmi_by_mpi["mpich"]:
+        variants["mpich"] = f"{'+' if has_library else '~'}slurm pmi={pmi}"
+    for mpi in ("mvapich", "mvapich2"):
+        if pmi := pmi_by_mpi[mpi]:
+            variants[mpi] = f"process_managers=slurm pmi_version={pmi}"
+    return variants

@@ -1,0 +1,217 @@
+"""Reads ``site-configs/<site>/site.toml``: laid over its bases, with placeholders filled in.
+
+The first ``[scheduler_partition.NAME]`` has the partitions of the site under their own names,
+``ib-rc``; each other one repeats them as ``ib-rc-NAME``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from roundtrip import tables
+from roundtrip.sites.data import DESCRIPTION_BY_MERGED_KEY, SiteData
+from roundtrip.tables import KeyLines, KeyPath
+
+#: Key of a repeated partition that holds the placeholders of its scheduler partition.
+_PLACEHOLDERS_KEY = "values of its scheduler partition"
+#: Former names, which are read with a warning: keys, and a single `base` that lay over Slurm's.
+_KEY_BY_FORMER_NAME = {"slurm_partition": "scheduler_partition"}
+_BASES_BY_FORMER_BASE = {
+    "slurm-ucx": ("slurm", "ucx"),
+    **{name: ("slurm", name) for name in ("rdma", "infiniband", "roce", "ethernet", "tcp")},
+}
+#: Keys of a scheduler partition that are the size of its nodes; any other key is a placeholder.
+_SIZE_KEYS = ("nodes", "cores", "sockets")
+_PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
+
+
+def read_site_data(
+    file: Path, checkout: Path, warn: Callable[[str], object] = lambda text: None
+) -> SiteData:
+    """The site in `file`; UserError with file and line of the first fault.
+
+    `warn` is called with a line for each former spelling.
+    """
+    data: dict[str, Any] = {}
+    key_lines: KeyLines = {}
+    for layer, lines in _read_layers(file, checkout / "site-configs" / "base", set(), warn):
+        data, key_lines = tables.merge_tables(data, layer), {**key_lines, **lines}
+    legal = sorted({*SiteData.model_fields, *DESCRIPTION_BY_MERGED_KEY})
+    for key in data:
+        if key not in legal:
+            message = f"unknown key '{key}'; legal are {', '.join(legal)}"
+            raise tables.error_at_key(message, (key,), key_lines, file)
+    values, defaults, scheduler_partitions = (
+        data.pop(key, {}) for key in ("values", "every_partition", "scheduler_partition")
+    )
+    nested = scheduler_partitions.values() if isinstance(scheduler_partitions, dict) else ()
+    if not all(
+        isinstance(item, dict) for item in (values, defaults, scheduler_partitions, *nested)
+    ):
+        message = "`values`, `every_partition` and each `scheduler_partition` are tables"
+        raise tables.error_at_key(message, ("values",), key_lines, file)
+    placeholders = {
+        **{key: str(value) for key, value in values.items()},
+        "site": file.parent.name,
+        "checkout": shlex.quote(str(checkout)),
+    }
+    if scheduler_partitions:
+        placeholders = {"partition": next(iter(scheduler_partitions)), **placeholders}
+    partitions: Any = data.pop("partition", {})
+    if isinstance(partitions, dict):
+        partitions = _repeat_partitions(partitions, scheduler_partitions, key_lines)
+        _inherit_key_lines(key_lines, partitions)
+        for key, table in partitions.items():
+            if not isinstance(table, dict):
+                continue
+            local_placeholders = {**placeholders, **table.pop(_PLACEHOLDERS_KEY, {})}
+            table = tables.merge_tables(defaults, table)
+            if "scheduler" not in table:
+                message = f"partition '{key}' has no `scheduler`: the base of one is the first of "
+                message += 'several, as in base = ["slurm", "infiniband"]'
+                raise tables.error_at_key(message, ("base",), key_lines, file)
+            partitions[key] = _fill_partition_placeholders(
+                key, table, local_placeholders, key_lines, file
+            )
+    content = _fill_placeholders(data, placeholders, (), key_lines, file)
+    site = tables.validate_table({**content, "partition": partitions}, SiteData, key_lines, file)
+    _require_declared_conditions(site, key_lines, file)
+    return site
+
+
+def _read_layers(
+    file: Path, folder: Path, known: set[str], warn: Callable[[str], object]
+) -> list[tuple[dict[str, Any], KeyLines]]:
+    """Return the content of the bases of `file` that are not `known` yet, in order, then its own,
+    each with its lines."""
+    data, key_lines = tables.read_toml(file)
+    for former, key in _KEY_BY_FORMER_NAME.items():
+        if former in data:
+            data[key] = data.pop(former)
+            *_, first = paths = [path for path in key_lines if path[0] == former]
+            warn(str(tables.error_at_key(f"{former} is called {key} now", first, key_lines, file)))
+            key_lines |= {(key, *path[1:]): key_lines[path] for path in paths}
+    names = data.pop("base", [])
+    if isinstance(names, str):
+        names = [*_BASES_BY_FORMER_BASE.get(names, (names,))]
+        message = f"base is a list now: base = {json.dumps(names)}"
+        warn(str(tables.error_at_key(message, ("base",), key_lines, file)))
+    bases = sorted(path.stem for path in folder.glob("*.toml"))
+    layers = []
+    for name in names if isinstance(names, list) else [names]:
+        if name not in bases:
+            message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
+            raise tables.error_at_key(message, ("base",), key_lines, file)
+        if name not in known:
+            known.add(name)
+            layers += _read_layers(folder / f"{name}.toml", folder, known, warn)
+    return [*layers, (data, key_lines)]
+
+
+def _repeat_partitions(
+    partitions: Mapping[str, Any],
+    scheduler_partitions: Mapping[str, Mapping[str, Any]],
+    key_lines: KeyLines,
+) -> dict[str, Any]:
+    """Return `partitions` once for each of `scheduler_partitions`, if any; add to `key_lines`."""
+    if not scheduler_partitions:
+        return dict(partitions)
+    copies: dict[str, Any] = {}
+    for number, (name, own_table) in enumerate(scheduler_partitions.items()):
+        suffix = "-" + re.sub(r"[^\w-]", "-", name) if number else ""
+        size = {key: value for key, value in own_table.items() if key in _SIZE_KEYS}
+        values = {key: str(value) for key, value in own_table.items() if key not in _SIZE_KEYS}
+        for key, table in partitions.items():
+            copy = key + suffix
+            for path, source_line in list(key_lines.items()):
+                if path[:2] == ("partition", key):
+                    key_lines.setdefault(("partition", copy, *path[2:]), source_line)
+            if not isinstance(table, Mapping):  # validation names the fault
+                copies[copy] = table
+                continue
+            extras = {**table.get("extras", {}), **size}
+            copies[copy] = {
+                **table,
+                "extras": extras,
+                _PLACEHOLDERS_KEY: {"partition": name, **values},
+            }
+    return copies
+
+
+def _fill_partition_placeholders(
+    key: str, table: dict[str, Any], placeholders: dict[str, str], key_lines: KeyLines, file: Path
+) -> dict[str, Any]:
+    """Return the `table` of partition `key` filled in; its own extras are placeholders, too."""
+    path: KeyPath = ("partition", key)
+    extras = _fill_placeholders(
+        table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file
+    )
+    pairs = extras.items() if isinstance(extras, dict) else ()
+    extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
+    name = str(table.get("name", key))
+    account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
+    placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
+    other_fields = {field: value for field, value in table.items() if field != "extras"}
+    return {
+        "name": name,
+        **_fill_placeholders(other_fields, placeholders, path, key_lines, file),
+        "extras": extras,
+    }
+
+
+def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
+    """Add the lines of the keys that each partition inherits from `every_partition`."""
+    default_lines = [item for item in key_lines.items() if item[0][0] == "every_partition"]
+    for key in partitions:
+        for path, source_line in default_lines:
+            if path[1:]:
+                key_lines.setdefault(("partition", key, *path[1:]), source_line)
+
+
+def _fill_placeholders(
+    value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
+) -> Any:
+    """Return `value` with its placeholders filled in, except in texts of keys `across`."""
+    if isinstance(value, dict):
+        return {
+            key: item
+            if key == "across"
+            else _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _fill_placeholders(item, placeholders, path, key_lines, file)
+            for item in value
+            if item != tables.LIST_BELOW
+        ]
+    if not isinstance(value, str):
+        return value
+    for name in _PLACEHOLDER_PATTERN.findall(value):
+        if name not in placeholders:
+            message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
+            raise tables.error_at_key(message, path, key_lines, file)
+    return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
+
+
+def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path) -> None:
+    """UserError if a partition or transport names a condition that `site` does not declare."""
+    references: list[tuple[str, KeyPath]] = []
+    for key, partition in site.partition.items():
+        path: KeyPath = ("partition", key)
+        references += [(name, (*path, "scheduler_if")) for name in partition.scheduler_if]
+        references += [(partition.only_if, (*path, "only_if"))] if partition.only_if else []
+        references += [(partition.unless, (*path, "unless"))] if partition.unless else []
+    for key, transport in site.transport.items():
+        references += [(transport.unless, ("transport", key))] if transport.unless else []
+    for name, path in references:
+        if name not in site.condition:
+            legal = ", ".join(site.condition) or "none"
+            message = f"unknown condition '{name}'; there are: {legal}"
+            raise tables.error_at_key(message, path, key_lines, file)
