@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.browser import CHROMIUM, NO_AXE_REASON, NO_CHROMIUM_REASON, Browser, open_browser
+from support.bundles import read_tree
 from support.pairs import PairNightWriter
 from support.synthetic import SyntheticTree
 from support.virtual import await_true
@@ -118,9 +119,7 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
 
 
 def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
-    page = renderers.render_html(
-        build_report(data.read_bundle(bundle.build_bundle(make_tree(launches=6).path)))
-    )
+    page = renderers.render_html(build_report(read_tree(make_tree(launches=6))))
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
     text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]
@@ -215,13 +214,9 @@ def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
 
 @needs_axe
 def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
-    bundle = (
-        PairNightWriter(
-            tmp_path / "nights", nodes=8, added_s_by_node={3: 100e-6}, has_single_launches=True
-        ).night(0)
-        / "bundle"
-    )
-    page = publish.publish(bundle, tmp_path / "reports") / store.PAGE_FILE
+    changes = {"added_s_by_node": {3: 100e-6}, "has_single_launches": True}
+    night = PairNightWriter(tmp_path / "nights", nodes=8, **changes).night(0)  # type: ignore[arg-type]
+    page = publish.publish(night / "bundle", tmp_path / "reports") / store.PAGE_FILE
     assert "data-heat" in page.read_text()
     check(running, page)
 

@@ -166,38 +166,33 @@ def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     assert "aunched again" not in renderers.render_markdown(build_report(night_data))
 
 
+def controls(night_data: data.BundleData) -> Any:
+    """The series that are worse, with their controls."""
+    return confirmation.worse_series_with_controls(history.judge_bundle_nights(night_data))
+
+
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
     writer = NightWriter(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
-    night_data = read(writer.write(NIGHTS)[-1])
-    ((worse, control),) = confirmation.worse_series_with_controls(
-        history.judge_bundle_nights(night_data)
-    )
+    ((worse, control),) = controls(read(writer.write(NIGHTS)[-1]))
     assert control and control.series.identity["case_id"] == worse.series.identity["case_id"]
     assert control.series.identity["variant"] == worse.series.identity["variant"]
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
     writer = NightWriter(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
-    night_data = read(writer.write(NIGHTS)[-1])
-    pairs = confirmation.worse_series_with_controls(history.judge_bundle_nights(night_data))
-    assert [control for _, control in pairs] == [None] * 3
+    assert [control for _, control in controls(read(writer.write(NIGHTS)[-1]))] == [None] * 3
 
 
 def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:
     night_verdicts = history.judge_bundle_nights(read(revision))
-    expected = {
-        line.full_title: control
-        for line, control in confirmation.worse_series_with_controls(night_verdicts)
-    }
+    pairs = confirmation.worse_series_with_controls(night_verdicts)
+    expected = sorted(pairs, key=lambda pair: pair[0].full_title)
     assert len(confirmation.cases_to_relaunch(night_verdicts)) == 2
     for seed in range(5):
-        lines = random.Random(seed).sample(
-            night_verdicts.judged_series, len(night_verdicts.judged_series)
-        )
-        pairs = confirmation.worse_series_with_controls(
-            replace(night_verdicts, judged_series=tuple(lines))
-        )
-        assert {line.full_title: control for line, control in pairs} == expected
+        lines = random.Random(seed).sample(night_verdicts.judged_series, k=SERIES)
+        shuffled = replace(night_verdicts, judged_series=tuple(lines))
+        pairs = confirmation.worse_series_with_controls(shuffled)
+        assert sorted(pairs, key=lambda pair: pair[0].full_title) == expected
 
 
 def ask(revision: Path, *arguments: str) -> tuple[str, str]:
@@ -205,12 +200,6 @@ def ask(revision: Path, *arguments: str) -> tuple[str, str]:
     process = run_roundtrip("history", SITE, "--reports", revision.parents[3], *arguments)
     assert process.returncode == 1
     return process.stdout, process.stderr
-
-
-def test_the_command_shows_it(revision: Path) -> None:
-    output, _ = ask(launched(revision, slower(3.0, 3, 7)))
-    assert "Launched again: confirmed (2 series)." in output
-    assert output.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
 
 
 def page(revision: Path) -> str:
@@ -221,24 +210,14 @@ def page(revision: Path) -> str:
     return (reports / CAMPAIGN / SITE / write.HISTORY).read_text()
 
 
-def test_the_page_of_all_nights_says_it(revision: Path) -> None:
-    text = page(launched(revision, slower(3.0, 3, 7)))
+def test_the_page_of_all_nights_and_the_command_say_it(revision: Path) -> None:
+    launched(revision, slower(3.0, 3, 7))
+    text, (output, _) = page(revision), ask(revision)
     assert text.count("Launched again: confirmed (2 series).") == 1
     assert text.count("Launched again: confirmed: 9 of 9 launches, 0 of 9 of the control.") == 2
-
-
-def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: Path) -> None:
-    launched(revision, slower(3.0, 3, 7))
-    (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
-    text = page(redigest_bundle(revision))
-    assert "Not read: " in text and "Launched again" not in text
-    assert str(revision.parents[3]) not in text
-
-
-def test_the_command_says_it_to_programs(revision: Path) -> None:
-    series = parse_answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])[
-        "series"
-    ]
+    assert "Launched again: confirmed (2 series)." in output
+    assert output.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
+    series = parse_answer("history", ask(revision, "--json")[0])["series"]
     results = [
         record["confirmation"] for record in series if record["verdict"] == "worse last night"
     ]
@@ -249,9 +228,12 @@ def test_the_command_says_it_to_programs(revision: Path) -> None:
     assert not any(record["confirmation"] for record in series if record["verdict"] == "unchanged")
 
 
-def test_launches_that_no_collector_wrote_cost_the_night_nothing(revision: Path) -> None:
+def test_launches_that_cannot_be_read_cost_the_night_and_its_page_nothing(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
-    output, error = ask(redigest_bundle(revision))
+    text = page(redigest_bundle(revision))
+    assert "Not read: " in text and "Launched again" not in text
+    assert str(revision.parents[3]) not in text
+    output, error = ask(revision)
     assert "2 worse last night" in output and "Launched again" not in output
     assert error.startswith("warning: ") and error.count("\n") == 1

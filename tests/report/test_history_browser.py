@@ -23,15 +23,10 @@ OPEN = "document.querySelector('.nights-of.open')"
 
 @pytest.fixture(scope="module")
 def year() -> HistoryPage:
+    links = {night: f"{night[:10]}/r1/report.html" for night in map(years.night_start, range(365))}
+    notes = [(years.night_start(200), "new switch")]
     full_history = years.make_history(500, 365)
-    links = {
-        years.night_start(n): f"{years.night_start(n)[:10]}/r1/report.html" for n in range(365)
-    }
-    return replace(
-        full_history,
-        report_link_by_night=links,
-        night_notes=[(years.night_start(200), "new switch")],
-    )
+    return replace(full_history, report_link_by_night=links, night_notes=notes)
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +91,8 @@ def test_search_and_filter_leave_what_matches(page: Browser) -> None:
     assert cells
     assert {cell.partition(", ")[0] for cell in cells} == {"boost-serialized"}
     assert {cell.split(", ")[1] for cell in cells} == {"4\u00a0KiB"}
-    assert (
-        page.evaluate("document.getElementById('found').textContent")
-        == f"{len(cells)} of 500 series"
-    )
+    found = page.evaluate("document.getElementById('found').textContent")
+    assert found == f"{len(cells)} of 500 series"
     assert search(page, "nothing such") == []
     assert len(search(page, "")) == 500
     page.evaluate("document.querySelector('[value=unchanged]').click()")
@@ -134,12 +127,10 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
     page: Browser, year: HistoryPage
 ) -> None:
     key = opened(page, "improved")
-    page.evaluate("document.querySelector('.nights-of.open details:last-of-type summary').click()")
+    page.evaluate(f"{OPEN}.querySelector('details:last-of-type summary').click()")
     settle(page)
-    table = page.evaluate(
-        "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
-        "r => [...r.cells].map(c => c.textContent))"
-    )
+    rows = f"[...{OPEN}.querySelectorAll('table tbody tr')]"
+    table = page.evaluate(f"{rows}.map(r => [...r.cells].map(c => c.textContent))")
     points = next(series for series in split_series(year.nights) if series.key == key).points[::-1]
     assert len(table) == 365
     for cells, point in zip(table, points, strict=True):
@@ -185,10 +176,10 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
     spike_key = page.evaluate("data.series.find(one => one.spikes.length).key")
     page.evaluate(f"location.hash = 'series={spike_key}'")
     settle(page)
+    stage = f"{OPEN}.querySelector('.stage:not([hidden])')"
     is_inside = (
-        "(() => { const one = document.querySelector('.nights-of.open .stage:not([hidden])"
-        " .curve:last-child .dot').getBoundingClientRect(), all = document.querySelector("
-        "'.nights-of.open .stage:not([hidden]) .frame').getBoundingClientRect();"
+        f"(() => {{ const [one, all] = ['.curve:last-child .dot', '.frame'].map(name =>"
+        f" {stage}.querySelector(name).getBoundingClientRect());"
         " return one.top >= all.top && one.bottom <= all.bottom; })()"
     )
     assert not page.evaluate(is_inside)
@@ -214,11 +205,8 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
     assert link == "2026-01-01/r1/report.html"
     click(page, "Next", "bar")
     settle(page)
-    assert (
-        page.evaluate("location.hash")
-        == f"#series={page.evaluate(f'{SHOWN}[1].dataset.key')}"
-        != key
-    )
+    next_key = page.evaluate(f"{SHOWN}[1].dataset.key")
+    assert page.evaluate("location.hash") == f"#series={next_key}" != f"#series={key}"
     page.press("Escape")
     settle(page)
     assert page.evaluate(OPEN) is None
@@ -299,13 +287,11 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         for night in range(90)
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]
-    moved_history = replace(
-        full_history,
-        nights=full_history.nights.with_columns(
-            nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
-        ),
-        provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),
+    nights = full_history.nights.with_columns(
+        nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
     )
+    facts = pl.DataFrame(rows, schema=PROVENANCE, orient="row")
+    moved_history = replace(full_history, nights=nights, provenance=facts)
     page = tmp_path / "history.html"
     page.write_text(history.render_page(moved_history), encoding="utf-8")
     running.open(page.as_uri())
@@ -313,10 +299,8 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),
         ("improved", "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"),
     ):
-        row = running.evaluate(
-            f"{SHOWN}.find(r => r.dataset.verdict === '{verdict}').cells[5].innerText"
-        )
-        assert row.endswith(cause)
+        first_row = f"{SHOWN}.find(r => r.dataset.verdict === '{verdict}')"
+        assert running.evaluate(f"{first_row}.cells[5].innerText").endswith(cause)
         opened(running, verdict)
         story = running.evaluate("document.querySelector('.nights-of.open > p').textContent")
         assert f"What changed there: {cause}." in story

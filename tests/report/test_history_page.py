@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -50,6 +51,10 @@ def rows(page: str) -> list[str]:
     return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in markup]
 
 
+def answer_text(page: str) -> str:
+    return re.sub(r"<[^>]+>", "", page.split('<ul class="answers">')[1].split("</ul>")[0])
+
+
 def data(page: str) -> dict[str, Any]:
     match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert match
@@ -85,8 +90,7 @@ def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
 
 
 def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -> None:
-    answers = page.split('<ul class="answers">')[1].split("</ul>")[0]
-    text = re.sub(r"<[^>]+>", "", answers)
+    text = answer_text(page)
     assert (
         "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in text
     )
@@ -96,8 +100,13 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
-def young(generated: HistoryPage, *nights: str) -> HistoryPage:
-    """The first nights of a history, of which no series can be judged yet."""
+def is_series(identity: dict[str, Any]) -> pl.Expr:
+    return pl.all_horizontal(pl.col(name) == value for name, value in identity.items())
+
+
+def young(generated: HistoryPage, *numbers: int) -> HistoryPage:
+    """These nights of a history, as if no series could be judged yet."""
+    nights = list(map(years.night_start, numbers))
     first_nights = generated.nights.filter(pl.col("night").is_in(nights))
     histories = {
         names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
@@ -114,16 +123,16 @@ def young(generated: HistoryPage, *nights: str) -> HistoryPage:
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
     generated: HistoryPage,
 ) -> None:
-    page = history.render_page(young(generated, years.night_start(0)))
+    page = history.render_page(young(generated, 0))
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
     assert page.count("<tr data-key=") == 40
-    second_page = history.render_page(young(generated, years.night_start(0), years.night_start(1)))
+    second_page = history.render_page(young(generated, 0, 1))
     assert "Last night beside the night before" in second_page and "Distance" in second_page
 
 
 def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: HistoryPage) -> None:
-    single_set = young(generated, years.night_start(0))
+    single_set = young(generated, 0)
     other_rows = single_set.nights.with_columns(
         nodes=pl.lit("elsewhere"), median=3 * pl.col("median")
     )
@@ -144,9 +153,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
 ) -> None:
     """One series lacks the last night, of another it is left out: neither has an older value."""
     names = [night_series.identity for night_series in split_series(generated.nights)][:2]
-    is_one, is_other = (
-        pl.all_horizontal(pl.col(name) == value for name, value in one.items()) for one in names
-    )
+    is_one, is_other = map(is_series, names)
     is_last = pl.col("night") == years.night_start(89)
     reasons = pl.when(is_other & is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     nights = generated.nights.filter(~(is_one & is_last)).with_columns(left_out=reasons)
@@ -155,9 +162,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
     for key in keys:
         row = re.search(rf'<tr data-key="{key}".*?</tr>', page, re.S)
         assert row and f'data-label="Last night"><span>{NO_VALUE}</span>' in row[0]
-    young_history = young(
-        replace(generated, nights=nights), *(years.night_start(number) for number in (87, 88, 89))
-    )
+    young_history = young(replace(generated, nights=nights), 87, 88, 89)
     pairs = {pair.judged.series.key: pair for pair in night_pairs(young_history.verdicts)}
     for key in keys:
         pair = pairs[key]
@@ -172,7 +177,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
 def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
     generated: HistoryPage,
 ) -> None:
-    first_nights = young(generated, years.night_start(0), years.night_start(1))
+    first_nights = young(generated, 0, 1)
     kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
     assert not series_with_figures(kept.verdicts)
     left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
@@ -188,14 +193,8 @@ def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
 
 def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: HistoryPage) -> None:
     """After two steps, nights of the level before the first are not in it."""
-    steps = (replace(STEP, night=30), STEP)
-    ends = (0, 30, 79, 90)
-    levels = (1e-6, 2e-6, 3e-6)
-    segments = tuple(
-        Segment(begin, end, level)
-        for begin, end, level in zip(ends, ends[1:], levels, strict=False)
-    )
-    stepped = SeriesHistory(90, steps, segments)
+    segments = Segment(0, 30, 1e-6), Segment(30, 79, 2e-6), Segment(79, 90, 3e-6)
+    stepped = SeriesHistory(90, (replace(STEP, night=30), STEP), segments)
     histories = dict.fromkeys(generated.series_histories, stepped)
     line = replace(generated, series_histories=histories).verdicts.judged_series[0]
     assert isinstance(line.level_before, Quantity)
@@ -226,16 +225,10 @@ def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
     }
     notes = [(years.night_start(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
+    names = "c" + HOSTILE, HOSTILE
     page = history.render_page(
         HistoryPage(
-            "c" + HOSTILE,
-            HOSTILE,
-            nights,
-            facts,
-            histories,
-            generated.settings,
-            notes,
-            notices=((HOSTILE,),),
+            *names, nights, facts, histories, generated.settings, notes, notices=((HOSTILE,),)
         )
     )
     assert len(re.findall(r"<script", page)) == 2
@@ -270,6 +263,9 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -
     assert '<th scope="row">2026-03-30</th>' in page
 
 
+of_a_cost = partial(judge_series, lower_is_better=True)
+
+
 @pytest.mark.parametrize(
     ("series", "verdict"),
     [
@@ -281,53 +277,41 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -
     ],
 )
 def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
-    assert judge_series(series, lower_is_better=True).verdict is verdict
+    assert of_a_cost(series).verdict is verdict
+
+
+def test_higher_may_be_better() -> None:
+    judgement = judge_series(SeriesHistory(90, (STEP,)), lower_is_better=False)
+    assert judgement.verdict is Verdict.IMPROVED
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:
-    old = judge_series(
-        SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)), lower_is_better=True
-    )
-    new = judge_series(SeriesHistory(90, (STEP,)), lower_is_better=True)
+    old = of_a_cost(SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)))
+    new = of_a_cost(SeriesHistory(90, (STEP,)))
     assert new.is_recent > old.is_recent
     assert new.sort_key < old.sort_key
 
 
-def test_higher_may_be_better() -> None:
-    assert (
-        judge_series(SeriesHistory(90, (STEP,)), lower_is_better=False).verdict is Verdict.IMPROVED
-    )
-
-
 def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
-    loud = judge_series(
-        SeriesHistory(90, newest_night=NewestNight(1.2, 0.9, 1.1, is_outside=True)),
-        lower_is_better=True,
-    )
-    quiet = judge_series(
-        SeriesHistory(90, newest_night=NewestNight(1.0, 0.9, 1.1, is_outside=False)),
-        lower_is_better=True,
+    loud, quiet = (
+        of_a_cost(SeriesHistory(90, newest_night=NewestNight(ratio, 0.9, 1.1, is_outside)))
+        for ratio, is_outside in ((1.2, True), (1.0, False))
     )
     assert loud.ratio_text == "1.200 last night"
     assert quiet.ratio_text == ""
     assert loud.sort_key < quiet.sort_key
 
 
-def moved(generated: HistoryPage, nodes: str, since: int) -> HistoryPage:
-    """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
-    is_new = pl.col("night") >= years.night_start(since)
-    column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
-    return replace(generated, nights=generated.nights.with_columns(nodes=column))
-
-
 def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
-    page = history.render_page(moved(generated, "node-000000aa+node-000000cc", 73))
+    is_new = pl.col("night") >= years.night_start(73)
+    new, old = (pl.lit(f"node-000000aa+node-000000{name}") for name in ("cc", "bb"))
+    nights = generated.nights.with_columns(nodes=pl.when(is_new).then(new).otherwise(old))
+    page = history.render_page(replace(generated, nights=nights))
     row = next(row for row in rows(page) if " improved " in f" {row} ")
     difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
     assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
-    answers = re.sub(r"<[^>]+>", "", page.split('<ul class="answers">')[1].split("</ul>")[0])
-    assert f"What changed there: {difference}." in answers
+    assert f"What changed there: {difference}." in answer_text(page)
     regressed_row = next(row for row in rows(page) if " regressed " in f" {row} ")
     assert "UCX" in regressed_row and "node set" not in regressed_row
 
@@ -343,32 +327,29 @@ def test_a_series_without_a_value_last_night_names_its_last_one(generated: Histo
 def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
     generated: HistoryPage,
 ) -> None:
-    first = next(split_series(generated.nights)).identity
-    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.items())
-    mine = generated.nights.filter(mask)
+    def names(*frames: pl.DataFrame) -> list[str]:
+        return [f"{one.title}; {one.subtitle}" for one in split_series(pl.concat(frames))]
+
+    mine = generated.nights.filter(is_series(next(split_series(generated.nights)).identity))
     system = mine.with_columns(pl.col("case_id").str.replace("@[^:]*:", "@rose:"))
-    label = f"{next(split_series(mine)).title}; {next(split_series(mine)).subtitle}*"
+    label = f"{names(mine)[0]}*"
     accepted = accepted_levels(pl.DataFrame({"until": ["9999"], "series": [label], "text": ["x"]}))
     judged = judge_all_series(
         pl.concat([mine, system]), generated.provenance, generated.settings, accepted
     )
     assert all(each.acceptance for each in judged.judged_series)
     samples = pl.concat([mine, system]).with_columns(case=pl.lit("FFT2/other"))
-    rows = pl.concat([mine, system, samples])
-    assert len({f"{each.title}; {each.subtitle}" for each in split_series(rows)}) == 4
+    assert len({*names(mine, system, samples)}) == 4
     unit = mine.with_columns(unit=pl.lit("us"))
-    names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, system]))]
-    assert len({*names}) == 2 and "@rose:" in "".join(names)
-    names = [f"{each.title}; {each.subtitle}" for each in split_series(pl.concat([mine, unit]))]
-    assert len({*names}) == 2 and "(us)" in "".join(names)
+    for other, mark in ((system, "@rose:"), (unit, "(us)")):
+        one, two = names(mine, other)
+        assert one != two and mark in one + two
 
 
 def test_nights_that_a_series_lacks_keep_their_place(generated: HistoryPage) -> None:
     first = next(split_series(generated.nights))
-    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.identity.items())
-    gap = generated.nights.filter(
-        ~(mask & pl.col("night").is_in([years.night_start(4), years.night_start(5)]))
-    )
+    is_missing = pl.col("night").is_in([years.night_start(4), years.night_start(5)])
+    gap = generated.nights.filter(~(is_series(first.identity) & is_missing))
     records = data(history.render_page(replace(generated, nights=gap)))["series"]
     record = next(record for record in records if record["key"] == first.key)
     assert record["night"] == [0, 4, 6, 84]

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from support.bundles import read_tree
 from support.json_files import edit
+from support.measured import find_table
 from support.synthetic import pseudonym
 
 from roundtrip.content.blocks import (
@@ -22,13 +23,14 @@ from roundtrip.content.data import BundleData
 from roundtrip.report.sections import launches
 
 ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
 
 
 def words(bundle_data: BundleData) -> list[str]:
     return [plain_text(answer.text) for answer in launches.completion_answers(bundle_data)]
 
 
-def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
+def test_each_fault_has_a_line_and_health_has_one(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     tree.amend_json("run.json", disturbance={})
     (answer,) = launches.completion_answers(read_tree(tree))
@@ -41,7 +43,7 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     assert {answer.status_colour for answer in launches.completion_answers(bundle_data)} == {"bad"}
 
 
-def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
+def test_a_partial_launch_is_counted_apart(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     tree.amend_json("run.json", disturbance={})
     coverage = {"measured": 4, "wanted": 20}
@@ -57,7 +59,7 @@ def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> Non
 
 
 def test_mismatches_of_the_same_words_are_one_with_the_node_that_all_have(
-    make_tree: Callable[..., Any],
+    make_tree: Maker,
 ) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=(ENVIRON,)))
     sick, *others = map(pseudonym, ("a", "b", "c", "d"))
@@ -86,7 +88,7 @@ def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> Non
     edit(tree.launch_folder(number, ENVIRON) / "run.json", **changes, nodes=None)
 
 
-def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> None:
+def test_a_node_with_a_fast_clock_is_named(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     between(tree, 1, ("n1", "n2"))
     between(tree, 2, ("n1", "n3"), clock_rate=[1.0, 1.3], utc_ahead_s=[0.0, 120.0])
@@ -108,19 +110,11 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     )
 
 
-Maker = Callable[..., Any]
 PREEMPTED = (
     "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22T10:07:01 DUE TO PREEMPTION\n"
 )
-NODES = {
-    "schema": 1,
-    "partitions": {
-        "smp": {
-            "hosts": ["n1"],
-            "not_measured": [{"host": "n2", "state": "drained", "reason": "bad DIMM"}],
-        }
-    },
-}
+NOT_MEASURED = [{"host": "n2", "state": "drained", "reason": "bad DIMM"}]
+NODES = {"schema": 1, "partitions": {"smp": {"hosts": ["n1"], "not_measured": NOT_MEASURED}}}
 
 
 def texts(part: ReportSection) -> Iterator[str]:
@@ -168,18 +162,15 @@ def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Make
     assert all("EMULATED NODES" in line for line in rows)
 
 
-def rows(section_part: ReportSection) -> list[list[str]]:
-    tables = [
-        b for b in section_part.blocks if isinstance(b, Table) and b.caption.startswith("Noise in")
-    ]
-    return [[cell.text for cell in row] for table in tables for row in table.rows]
+def noise_rows(section_part: ReportSection) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in find_table(section_part, "Noise in").rows]
 
 
 def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
-    tree = make_tree(launches=20, samples=40, environs=("openmpi41-boost181",))
+    tree = make_tree(launches=20, samples=40, environs=(ENVIRON,))
     section_part = launches.build_section(read_tree(tree))
-    latency = next(row for row in rows(section_part) if "1 B" in row[2])
+    latency = next(row for row in noise_rows(section_part) if "1 B" in row[2])
     in_launch, between_launches = (
         float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6]
     )
@@ -194,10 +185,8 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
 
 
 def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
-    section_part = launches.build_section(
-        read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
-    )
-    assert {row[7] for row in rows(section_part)} == {"\N{EN DASH}"}
+    section_part = launches.build_section(read_tree(make_tree(launches=6, environs=(ENVIRON,))))
+    assert {row[7] for row in noise_rows(section_part)} == {"\N{EN DASH}"}
 
 
 def test_cases_that_were_skipped_for_one_reason_are_one_line(make_tree: Maker) -> None:

@@ -21,6 +21,7 @@ from roundtrip.report import publish
 from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
+TIMES = ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
 
 
 def tree_of(folder: Path, start: str) -> Path:
@@ -39,7 +40,7 @@ def bundle_of(folder: Path, start: str) -> Path:
 def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of a published report that holds the night before it."""
     folder = tmp_path_factory.mktemp("later")
-    for time in ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"):
+    for time in TIMES:
         revision = publish.publish(bundle_of(folder, time), folder / "reports")
     return revision / "bundle"
 
@@ -62,8 +63,7 @@ def test_a_report_holds_the_nights_that_were_published_before_it(tmp_path: Path)
 
 
 def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> None:
-    times = ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z")
-    first, second = (publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in times)
+    first, second = (publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in TIMES)
     for revision in (first, second):
         assert publish.verify_revision(revision) == []
     bundle_data = data.read_bundle(second / "bundle")
@@ -77,22 +77,19 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> No
 
 @pytest.mark.nightly
 def test_the_same_run_is_published_once_whatever_came_between(tmp_path: Path) -> None:
-    first, second = (
-        bundle_of(tmp_path, "2026-11-20T07:00:00Z"),
-        bundle_of(tmp_path, "2026-11-21T07:00:00Z"),
-    )
+    first, second = (bundle_of(tmp_path, time) for time in TIMES)
     revision = publish.publish(second, tmp_path)
     publish.publish(first, tmp_path)
     assert publish.publish(second, tmp_path) == revision
     assert publish.publish(revision / "bundle", tmp_path) == revision
     correction = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
-    assert (correction.name, started(correction)) == ("r2", ["2026-11-20T07:00:00Z"])
+    assert (correction.name, started(correction)) == ("r2", TIMES[:1])
     facts = json.loads((correction / "report.json").read_text())
     assert facts["measurement"] == manifest.verify(second).measurement_digest != facts["digest"]
     assert publish.publish(second, tmp_path) == correction
     assert publish.publish(correction / "bundle", tmp_path) == correction
     third = publish.publish(bundle_of(tmp_path, "2026-11-22T07:00:00Z"), tmp_path)
-    assert started(third) == ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
+    assert started(third) == TIMES
 
 
 @pytest.mark.nightly
@@ -142,12 +139,11 @@ def test_processes_collect_two_runs_of_a_day_at_once_and_publish_each_once(tmp_p
 
 
 def test_a_left_out_revision_is_reported(tmp_path: Path) -> None:
-    first = publish.publish(bundle_of(tmp_path, "2026-11-20T07:00:00Z"), tmp_path)
+    first = publish.publish(bundle_of(tmp_path, TIMES[0]), tmp_path)
     (first / "bundle" / "cases.parquet").write_bytes(b"")
     messages: list[str] = []
-    second = publish.publish(
-        bundle_of(tmp_path, "2026-11-21T07:00:00Z"), tmp_path, print_line=messages.append
-    )
+    later_bundle = bundle_of(tmp_path, TIMES[1])
+    second = publish.publish(later_bundle, tmp_path, print_line=messages.append)
     assert started(second) == []
     assert messages == [
         f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"

@@ -35,6 +35,7 @@ from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
 from roundtrip.units import printable
 
+SICK: Any = {"added_s_by_node": {3: 100e-6}, "has_single_launches": True}
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
 
 
@@ -56,13 +57,7 @@ def answers(night_report: Report) -> list[str]:
 
 @pytest.fixture(scope="module")
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    folder = tmp_path_factory.mktemp("sick")
-    return report(
-        folder,
-        added_s_by_node={3: 100e-6},
-        has_single_launches=True,
-        facts={"nodes_not_measured": [GONE]},
-    )
+    return report(tmp_path_factory.mktemp("sick"), facts={"nodes_not_measured": [GONE]}, **SICK)
 
 
 def folded_tables(night_report: Report) -> list[Table]:
@@ -73,6 +68,12 @@ def folded_tables(night_report: Report) -> list[Table]:
 def evidence_table(night_report: Report) -> Table:
     tables = [block for block in part(night_report).blocks if isinstance(block, Table)]
     return next(table for table in tables if "q" in table.caption)
+
+
+def unlabelled_rows(night_report: Report) -> list[str]:
+    """The rows of the part on nodes that are called neither emulated nor simulated."""
+    page, text = renderers.render_html(night_report), renderers.render_markdown(night_report)
+    return [row for row in find_unlabelled_rows(page, text) if nodes.TITLE in row]
 
 
 def values(figure: Figure) -> dict[str, Any]:
@@ -100,10 +101,8 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
-    night_report = report(
-        tmp_path / "reports", added_s_by_node={3: 100e-6}, has_single_launches=True
-    )
-    night_rows = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
+    night_report = report(tmp_path, **SICK)
+    night_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights
     names_by_key = {series.key: series.identity for series in split_series(night_rows)}
     for row in evidence_table(night_report).rows:
         names = names_by_key[row[3].linked_series_key]
@@ -122,9 +121,7 @@ def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     latency = next(figure for figure in part(sick).figures if figure.name == "nodes-1")
     heat = values(latency)
     assert heat["title"] == "Latency" and len(heat["names"]) == 16
-    assert [name for name, is_sick in zip(heat["names"], heat["sick"], strict=True) if is_sick] == [
-        f"* {pseudonym(3)}"
-    ]
+    assert np.array(heat["names"])[heat["sick"]].tolist() == [f"* {pseudonym(3)}"]
     places = {(row, column) for row, column, *_ in heat["cells"]}
     assert len(places) == 2 * 8 * 8 and all((b, a) in places for a, b in places)
     effects = [effect for row, _, _, effect, _ in heat["cells"] if row == 3]
@@ -149,10 +146,8 @@ def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
     dead_texts = answers(
         report(tmp_path / "two", nodes=8, rounds_a_night=6, failed_nodes=frozenset({5}))
     )
-    assert any(
-        text.startswith(f"{pseudonym(5)} never works: 12 of 12 launches on it")
-        for text in dead_texts
-    )
+    dead_text = f"{pseudonym(5)} never works: 12 of 12 launches on it"
+    assert any(text.startswith(dead_text) for text in dead_texts)
     assert not any("is sick" in text for text in dead_texts)
 
 
@@ -187,10 +182,7 @@ def test_every_value_of_emulated_nodes_says_so(
         facts={"nodes_not_measured": [GONE]},
         emulated=NODE_EMULATION,
     )
-    rows = find_unlabelled_rows(
-        renderers.render_html(night_report), renderers.render_markdown(night_report)
-    )
-    assert [row for row in rows if nodes.TITLE in row] == []
+    assert unlabelled_rows(night_report) == []
     assert all(
         "EMULATED NODES" in text
         for text in answers(night_report)
@@ -203,16 +195,12 @@ def test_every_value_of_emulated_nodes_says_so(
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
     PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}, emulated=NODE_EMULATION).night(0)
     night_report = report(tmp_path, nights=2, first=1, added_s_by_node={3: 100e-6})
-    rows = find_unlabelled_rows(
-        renderers.render_html(night_report), renderers.render_markdown(night_report)
-    )
-    assert [row for row in rows if nodes.TITLE in row] == []
+    assert unlabelled_rows(night_report) == []
 
 
 def test_measured_nodes_have_no_label(sick: Report) -> None:
     assert not any("EMULATED" in text for text in answers(sick))
-    rows = find_unlabelled_rows(renderers.render_html(sick), renderers.render_markdown(sick))
-    assert any(nodes.TITLE in row for row in rows), "the checker looks at this part"
+    assert unlabelled_rows(sick), "the checker looks at this part"
 
 
 def names(table: Table) -> list[str]:

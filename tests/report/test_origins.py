@@ -24,82 +24,61 @@ _LINK = re.compile(r"history\.html#series=([^\")]*)")
 _ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 
 
-def written(revision: Path) -> set[str]:
-    """The series that the history page beside a report has."""
-    site = revision.parent.parent
-    write.write_pages(site.parent.parent)
-    page = (site / "history.html").read_text(encoding="utf-8")
-    return set(re.findall(r'<tr data-key="([^"]*)"', page))
-
-
-def links(revision: Path, name: str) -> list[str]:
-    return _LINK.findall((revision / name).read_text(encoding="utf-8"))
-
-
-def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) -> None:
-    page_keys = written(revision)
-    link_keys = links(revision, "report.html")
+@pytest.mark.parametrize("name", ["netpipe", "ring", "wan"])
+def test_every_link_of_a_report_leads_to_a_series_that_is_there(
+    name: str, reports: Path, request: pytest.FixtureRequest
+) -> None:
+    if name == "netpipe":
+        revision = request.getfixturevalue("revision")
+    else:
+        revision = publish.publish(RECORDED_BUNDLES / name, reports)
+    link_keys = _LINK.findall((revision / "report.html").read_text())
     assert len(link_keys) > 20
-    assert set(link_keys) <= page_keys
-    assert links(revision, "report.md") == link_keys
-
-
-@pytest.mark.parametrize("name", ["ring", "wan"])
-def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
-    revision = publish.publish(RECORDED_BUNDLES / name, tmp_path / "reports")
-    link_keys = links(revision, "report.html")
-    assert link_keys
-    assert set(link_keys) <= written(revision)
+    assert _LINK.findall((revision / "report.md").read_text()) == link_keys
+    write.write_pages(reports)
+    page = (revision.parents[1] / "history.html").read_text()
+    assert set(link_keys) <= set(re.findall(r'<tr data-key="([^"]*)"', page))
 
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
     report = build_report(read_bundle(RECORDED_BUNDLES / "ring"))
+    tables = report.table_by_file_name.values()
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
         ("What leaving the disturbed launches out would change", 3),
     ):
-        rows = [
-            row
-            for table in report.table_by_file_name.values()
-            if words in table.caption
-            for row in table.rows
-        ]
+        rows = [row for table in tables if words in table.caption for row in table.rows]
         numbers = [cell for row in rows for cell in row[first:] if cell.text[:1].isdigit()]
         assert numbers and all(map(report.history_link, numbers)), words
-    (noise,) = [
-        one
-        for one in report.table_by_file_name.values()
-        if one.caption.startswith("Noise in a launch")
-    ]
+    (noise,) = [table for table in tables if table.caption.startswith("Noise in a launch")]
     assert all(report.history_link(row[2]) for row in noise.rows)
 
 
-def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) -> None:
-    """Of latencies, which the history has in seconds: that of the night's last point, in µs."""
-    reports = revision.parents[3]
+@pytest.fixture
+def series_by_key(revision: Path, reports: Path) -> dict[str, HistorySeries]:
+    """The series of the history, which has the night of `revision`."""
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
-    series_by_key = {series.key: series for series in split_series(nights)}
-    report = build_report(read_bundle(revision / "bundle"))
-    (latency,) = [
-        table for table in report.table_by_file_name.values() if table.caption.startswith("Latency")
-    ]
+    return {series.key: series for series in split_series(nights)}
+
+
+def test_a_number_is_the_value_of_the_series_that_it_leads_to(
+    revision: Path, series_by_key: dict[str, HistorySeries]
+) -> None:
+    """Of latencies, in µs: over all launches of the night, disturbed ones included."""
+    night_data = read_bundle(revision / "bundle")
+    tables = build_report(night_data).table_by_file_name.values()
+    (latency,) = [table for table in tables if table.caption.startswith("Latency")]
     calm_rows = [row for row in latency.rows if row[2].linked_series_key]
     assert len(calm_rows) == 10
     for row in calm_rows:
-        series = series_by_key[row[2].linked_series_key]
-        assert row[2].text.startswith(units.number_text(_median(series, revision) * 1e6))
-
-
-def _median(series: HistorySeries, revision: Path) -> float:
-    """Over all launches of the night, disturbed ones included, as reports have it."""
-    medians = read_bundle(revision / "bundle").launch_medians
-    names = {name: value for name, value in series.identity.items() if name != "unit"}
-    series_medians = medians.filter(*(pl.col(name) == value for name, value in names.items()))
-    median = series_medians["median"].median()
-    assert isinstance(median, float)
-    return median
+        names = {**series_by_key[row[2].linked_series_key].identity}
+        del names["unit"]
+        is_series = (pl.col(name) == value for name, value in names.items())
+        median_us = (1e6 * night_data.launch_medians.filter(*is_series)["median"]).median()
+        assert isinstance(median_us, float)
+        assert row[2].text.startswith(units.number_text(median_us))
 
 
 def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
@@ -126,10 +105,10 @@ def test_a_cell_of_no_value_leads_nowhere() -> None:
     assert display.verdict_cell(None, series_key="0" * 12).linked_series_key == ""
 
 
-def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
+def test_toolchains_compared_lead_to_the_series_of_both_sides(
+    revision: Path, series_by_key: dict[str, HistorySeries]
+) -> None:
     """Ratios and winners to that of the one that stands above its base, or won."""
-    nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
-    series_by_key = {series.key: series for series in split_series(nights)}
     report = build_report(read_bundle(revision / "bundle"))
     (part,) = [part for part in report.sections if part.anchor == "toolchains"]
     (table,) = [block for block in part.blocks if isinstance(block, Table)]

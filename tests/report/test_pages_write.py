@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from support import bundles
 from support.command import run_roundtrip
+from support.json_files import edit
 
-from roundtrip import files, paths
+from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.measure import manifest
 from roundtrip.report import publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
@@ -125,9 +125,8 @@ def test_an_annotation_of_the_site_stands_at_its_night(
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
     write_pages(reports)
     page = history(reports)
-    match = re.search(r'id="data">(.*?)</script>', page, re.S)
-    assert match
-    content = json.loads(match[1])
+    (text,) = re.findall(r'id="data">(.*?)</script>', page, re.S)
+    content = json.loads(text)
     assert 'class="note"' in page and ">new cable</text>" in page
     assert {kind[1] for kind in content["kinds"]} == {"", "new cable"}
 
@@ -206,14 +205,9 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     monkeypatch.setattr(write.machines, "headline_values", lambda *_: iter(()))
     night(1)
     shutil.copytree(reports / SITE, reports / "other" / "local")
-    for facts in (reports / "other").rglob("manifest.json"):
-        manifest.write_unsigned(
-            facts.parent, {**json.loads(facts.read_text()), "campaign": "other"}
-        )
-        report = facts.parents[1] / "report.json"
-        digest = files.sha256(facts.read_bytes())
-        record = {**json.loads(report.read_text()), "digest": digest}
-        report.write_text(json.dumps(record))
+    (revision,) = (reports / "other").rglob("r1")
+    edit(revision / "bundle" / "manifest.json", campaign="other")
+    bundles.redigest_bundle(revision)
     write_pages(reports)
     campaigns: list[str] = []
     render = write.history.render_page

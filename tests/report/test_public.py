@@ -87,10 +87,9 @@ def test_a_correction_is_not_published_without_what_it_corrects(
 
 
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
-    tree = SyntheticTree(
-        tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE
-    ).write()
-    late_revision = publish.publish(bundle.build_bundle(tree.path), tmp_path / "elsewhere")
+    tree = SyntheticTree(tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE)
+    late_bundle = bundle.build_bundle(tree.write().path)
+    late_revision = publish.publish(late_bundle, tmp_path / "elsewhere")
     destination = tmp_path / "public"
     assert run(revision, late_revision, "--to", destination)[0] == 0
     nights = sorted(path.name for path in (destination / "synthetic" / "local").glob("2026*"))

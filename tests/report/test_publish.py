@@ -36,8 +36,17 @@ def tree(make_tree: Maker) -> Any:
     return make_tree(launches=6, environs=(ENVIRON,))
 
 
-def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
+@pytest.fixture
+def bundle_path(tree: Any) -> Path:
+    return bundle.build_bundle(tree.path)
+
+
+@pytest.fixture
+def revision(bundle_path: Path, tmp_path: Path) -> Path:
+    return publish.publish(bundle_path, tmp_path)
+
+
+def test_a_bundle_is_published_once(bundle_path: Path, tmp_path: Path) -> None:
     first = publish.publish(bundle_path, tmp_path / "reports")
     assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
     assert publish.publish(bundle_path, tmp_path / "reports") == first
@@ -61,8 +70,7 @@ def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
     assert publish.verify_revision(second) == []
 
 
-def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
+def test_a_correction_says_what_it_supersedes_and_why(bundle_path: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no revision r1 to supersede"):
         publish.publish(bundle_path, tmp_path, Correction("r1", "wrong axis"))
     publish.publish(bundle_path, tmp_path)
@@ -75,8 +83,7 @@ def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path)
     assert publish.verify_revision(correction) == []
 
 
-def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
-    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
+def test_a_report_is_rebuilt_byte_for_byte(revision: Path) -> None:
     assert publish.verify_revision(revision) == []
     page = revision / "report.html"
     page.write_text(page.read_text().replace("The answer", "The Answer"))
@@ -85,9 +92,8 @@ def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
     assert publish.verify_revision(revision) == ["figures/more.svg", "report.html", "report.md"]
 
 
-def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None:
+def test_every_byte_of_a_revision_is_verified(revision: Path) -> None:
     """Links, empty folders, report.json and whatever lies beside the bundle's files."""
-    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
     facts = revision / "report.json"
     facts.write_text(facts.read_text() + " ")
     (revision / "figures" / "link.svg").symlink_to("/etc/hostname")
@@ -101,9 +107,9 @@ def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None
         publish.verify_revision(revision)
 
 
-def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
-    revision = publish.publish(bundle_path, tmp_path)
+def test_publishing_over_a_damaged_revision_says_so(
+    bundle_path: Path, revision: Path, tmp_path: Path
+) -> None:
     for name in ("report.html", "figures/more.svg", "report.json"):
         whole = shutil.copytree(revision, tmp_path / "whole")
         (revision / name).write_text("{")
@@ -119,9 +125,9 @@ def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -
             publish.publish(bundle_path, tmp_path, Correction(name, "why"))
 
 
-def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
-    revision = publish.publish(bundle_path, tmp_path)
+def test_a_revision_from_before_the_digests_of_its_files(
+    bundle_path: Path, revision: Path, tmp_path: Path
+) -> None:
     facts = json.loads((revision / "report.json").read_text())
     del facts["files"]
     (revision / "report.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
@@ -129,8 +135,7 @@ def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Pa
     assert publish.publish(bundle_path, tmp_path) == revision
 
 
-def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
+def test_a_tampered_bundle_is_not_published(bundle_path: Path, tmp_path: Path) -> None:
     (bundle_path / "campaign.toml").write_text('title = "mine"\n')
     with pytest.raises(UserError, match=r"campaign\.toml is not the file"):
         publish.publish(bundle_path, tmp_path / "reports")
@@ -138,10 +143,8 @@ def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_half_report(
-    tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundle_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bundle_path = bundle.build_bundle(tree.path)
-
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -151,11 +154,13 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_report(
     assert [f.name for f in (tmp_path / "reports").rglob("*.*")] == [".lock"]
 
 
-def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path: Path) -> None:
+def test_a_name_taken_by_another_process_is_not_overwritten(
+    bundle_path: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "synthetic" / "local" / "2026-11-21"
     (folder / "r1").mkdir(parents=True)
     (folder / "r1" / "notes.txt").write_text("mine")
-    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path)
+    revision = publish.publish(bundle_path, tmp_path)
     assert revision == folder.with_name("2026-11-21.2") / "r1"
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
@@ -175,8 +180,7 @@ def test_the_command_line(tree: Any, tmp_path: Path) -> None:
     assert "report.html: differs when rebuilt" in err
 
 
-def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
-    revision = publish.publish(bundle.build_bundle(tree.path), tmp_path / "reports")
+def test_a_report_is_verified_or_corrected(revision: Path) -> None:
     status, out, err = run_roundtrip(
         "report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo"
     )
@@ -204,19 +208,16 @@ def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None
 def test_only_the_store_knows_the_names_of_a_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (
-        ("_BUNDLE_FOLDER", "data"),
-        ("FACTS_FILE", "facts.json"),
-        ("PAGE_FILE", "index.htm"),
-    ):
+    names = {"_BUNDLE_FOLDER": "data", "FACTS_FILE": "facts.json", "PAGE_FILE": "index.htm"}
+    for name, value in names.items():
         monkeypatch.setattr(store, name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
     small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
     tree = SyntheticTree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
     revision = publish.publish(bundle.build_bundle(tree.write().path), tmp_path / "reports")
-    names = {path.name for path in revision.iterdir()}
-    assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
+    published_names = {path.name for path in revision.iterdir()}
+    assert set(names.values()) < published_names and "bundle" not in published_names
     assert publish.verify_revision(revision) == []
     site = revision.parents[1]
     nights = ledger.read_ledger(tmp_path / "reports", "synthetic", "local")
@@ -247,32 +248,18 @@ nightly = pytest.mark.nightly  # each loads the package and draws in a process o
 NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("everywhere")
-    tree = SyntheticTree(folder / "run", launches=6, environs=("openmpi41-boost181",), samples=5)
-    tree.sizes = [1, 64, 1024, 65536, 1 << 20]
-    return publish.publish(bundle.build_bundle(tree.write().path), folder / "reports")
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     files = [file for file in folder.rglob("*") if file.is_file()]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
-def published(drawn: Path) -> dict[str, bytes]:
-    files = contents(drawn)
-    prefixes = ("bundle/", "report.json")
-    return {name: content for name, content in files.items() if not name.startswith(prefixes)}
-
-
 def rebuild(
-    drawn: Path, folder: Path, setup: Sequence[str] = (), source: Path = CHECKOUT, **env: str
+    revision: Path, folder: Path, setup: Sequence[str] = (), source: Path = CHECKOUT, **env: str
 ) -> str:
     """Rebuild the pages in another process, after the shell commands `setup` in a namespace."""
     target = folder / "rebuilt"
     target.mkdir(parents=True)
-    command = [sys.executable, "-c", SCRIPT, str(drawn / "bundle"), str(target)]
+    command = [sys.executable, "-c", SCRIPT, str(revision / "bundle"), str(target)]
     if setup:
         script = " && ".join([*setup, 'exec "$@"'])
         command = [*NAMESPACE, "sh", "-c", script, "sh", *command]
@@ -282,7 +269,8 @@ def rebuild(
     if setup and "Operation not permitted" in process.stderr:
         pytest.skip("no mount namespace here")
     assert process.returncode == 0, process.stderr
-    assert contents(target) == published(drawn)
+    drawn = {name for name in contents(revision) if not name.startswith(("bundle/", "report.json"))}
+    assert contents(target) == {name: contents(revision)[name] for name in drawn}
     return process.stdout
 
 
@@ -306,13 +294,13 @@ def renamed(font: Path, family: str) -> bytes:
 
 
 @nightly
-def test_without_fonts(drawn: Path, tmp_path: Path) -> None:
+def test_without_fonts(revision: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
-    rebuild(drawn, tmp_path, [f"mount --bind '{tmp_path}/none' {FONTS}"])
+    rebuild(revision, tmp_path, [f"mount --bind '{tmp_path}/none' {FONTS}"])
 
 
 @nightly
-def test_with_other_fonts(drawn: Path, tmp_path: Path) -> None:
+def test_with_other_fonts(revision: Path, tmp_path: Path) -> None:
     """Of the very families that figures ask for, but wider: text would take more room."""
     fonts = sorted(FONTS.rglob("DejaVuSansMono-Bold.ttf")) or sorted(FONTS.rglob("*.ttf"))
     if not fonts:
@@ -320,16 +308,16 @@ def test_with_other_fonts(drawn: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     for family in FAMILIES:
         (tmp_path / "other" / f"{family}.ttf").write_bytes(renamed(fonts[0], family))
-    rebuild(drawn, tmp_path, [f"mount --bind '{tmp_path}/other' {FONTS}"])
+    rebuild(revision, tmp_path, [f"mount --bind '{tmp_path}/other' {FONTS}"])
 
 
 @nightly
-def test_at_another_place_and_time(drawn: Path, tmp_path: Path) -> None:
+def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     """Next year, in Tokyo, in Turkish, by another user, from another checkout."""
     source = tmp_path / "another place"
     shutil.copytree(CHECKOUT / "src", source / "src")
     copy = tmp_path / "moved"
-    shutil.copytree(drawn, copy)
+    shutil.copytree(revision, copy)
     settings = {"TZ": "Asia/Tokyo", "LANG": "tr_TR.UTF-8", "LC_ALL": "C", "HOME": "/nonexistent"}
     settings |= {"PYTHONHASHSEED": "77", "POLARS_MAX_THREADS": "1", "SOURCE_DATE_EPOCH": "1"}
     if FAKETIME:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bundles import read_tree
 from support.json_files import content
 
-from roundtrip.content import data, labels, series
+from roundtrip.content import labels, series
 from roundtrip.content.blocks import (
     Column,
     Figure,
@@ -22,7 +23,6 @@ from roundtrip.content.blocks import (
     text_cells,
 )
 from roundtrip.content.plot import Axis, Curve, Plot, View
-from roundtrip.measure import bundle
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import renderers
 from roundtrip.report.build import build_report
@@ -50,7 +50,7 @@ def hostile(make_tree: Maker) -> Any:
         run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
     (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
     (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
-    return build_report(data.read_bundle(bundle.build_bundle(tree.path)))
+    return build_report(read_tree(tree))
 
 
 class _Tags(HTMLParser):
@@ -117,7 +117,7 @@ def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
-    report = build_report(data.read_bundle(bundle.build_bundle(make_tree(launches=6).path)))
+    report = build_report(read_tree(make_tree(launches=6)))
     page, twin = parsed(renderers.render_html(report)), renderers.render_markdown(report)
     cells = [
         cell for table in report.table_by_file_name.values() for row in table.rows for cell in row
@@ -136,7 +136,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     tree.fail_launch(3, ENVIRON, fail_reason="killed")
     with content(tree.path / "state.json") as state:
         state["expected"][0]["launches"] = expected
-    text = renderers.render_markdown(build_report(data.read_bundle(bundle.build_bundle(tree.path))))
+    text = renderers.render_markdown(build_report(read_tree(tree)))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
     assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
@@ -195,9 +195,7 @@ def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
 
 
 def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) -> None:
-    night_data = data.read_bundle(
-        bundle.build_bundle(make_tree(launches=2, environs=(ENVIRON,)).path)
-    )
+    night_data = read_tree(make_tree(launches=2, environs=(ENVIRON,)))
     text = renderers.render_markdown(build_report(night_data))
     for name, entry in night_data.manifest.data["files"].items():
         assert name.replace("_", r"\_") in text and entry["sha256"] in text
@@ -208,10 +206,13 @@ _SHORT = 220
 
 
 @pytest.fixture
-def report(make_tree: Callable[..., Any]) -> Report:
-    return build_report(
-        data.read_bundle(bundle.build_bundle(make_tree(launches=8, steady=True).path))
-    )
+def report(make_tree: Maker) -> Report:
+    return build_report(read_tree(make_tree(launches=8, steady=True)))
+
+
+def top_of(page: str) -> str:
+    """What a page shows before its list of sections."""
+    return page[page.index('id="answer"') : page.index("<nav")]
 
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
@@ -242,7 +243,7 @@ def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) 
         )
         assert len(re.findall(pattern, page)) == 1
         assert f'<li><a href="#{part.anchor}">' in page
-    top = page[page.index('id="answer"') : page.index("<nav")]
+    top = top_of(page)
     assert "<details" not in top
     targets = re.findall(r'href="#([^"]*)"', top)
     assert targets and all(f'id="{target}"' in page for target in targets)
@@ -250,7 +251,7 @@ def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) 
 
 def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) -> None:
     page, twin = renderers.render_html(report), renderers.render_markdown(report)
-    top = page[page.index('id="answer"') : page.index("<nav")]
+    top = top_of(page)
     picture = report.sections[0].answer_gallery
     assert picture and {figure.name for figure in picture.figures} <= {
         figure.name for figure in report.figures
@@ -282,8 +283,7 @@ def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None
     figures = tuple(replace(part.answer_gallery.figures[0], name=f"many-{n}") for n in range(6))
     changed_part = replace(part, answer_gallery=replace(part.answer_gallery, figures=figures))
     page = renderers.render_html(replace(report, sections=(changed_part, *report.sections[1:])))
-    top = page[page.index('id="answer"') : page.index("<nav")]
-    head, rest = top.split("<details>")
+    head, rest = top_of(page).split("<details>")
     assert "2 more figures; each is" in rest
     assert head.count('class="panel"') == 4 and rest.count('class="panel"') == 2
 

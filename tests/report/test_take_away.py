@@ -118,9 +118,8 @@ def test_a_summary_says_what_to_know_and_the_answer() -> None:
 
 
 def test_a_summary_has_ten_lines_at_most() -> None:
-    lines = renderers.render_summary(
-        report(tuple(make_answer(f"{n}", "") for n in range(20)))
-    ).splitlines()
+    answers = tuple(make_answer(f"{n}", "") for n in range(20))
+    lines = renderers.render_summary(report(answers)).splitlines()
     assert len([line for line in lines if line]) == 10
     assert lines[-1] == "- 14 more lines in the report"
 

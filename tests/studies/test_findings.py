@@ -81,9 +81,8 @@ def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
     assert sentence(*rows).startswith("Boost.MPI costs 11 % at 2 B to 8 B; on par elsewhere")
     places = [(name, 2**k, SLOWER if name == "ABCDE"[k] else ON_PAR, 0.9) for k in range(5)
             for name in "ABCDE"]  # fmt: skip
-    assert sentence(*places).startswith(
-        "Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere"
-    )
+    start = "Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere"
+    assert sentence(*places).startswith(start)
 
 
 def open_at(low: float, median: float, high: float, q: float) -> str:
@@ -145,7 +144,5 @@ def test_only_what_differs_alone_is_said_to_decide(
     outcomes: list[tuple[str, int, Verdict]], words: str
 ) -> None:
     names = {verdict: str(verdict) for verdict in Verdict} | {CANNOT_TELL: "open"}
-    assert (
-        describe_joint_verdict([SubjectVerdict(*outcome) for outcome in outcomes], names, "MPI")
-        == words
-    )
+    verdicts = [SubjectVerdict(*outcome) for outcome in outcomes]
+    assert describe_joint_verdict(verdicts, names, "MPI") == words

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import polars as pl
 import pytest
@@ -68,9 +69,8 @@ def shown(study: Study, data: BundleData) -> tuple[Mapping[Claim, Sequence[float
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:
     seconds = {("put", 8): [1e-6], ("put", 64): [2e-6], ("put", 1 << 20): [1e-4]}
-    figures = derivation.perf_variables(
-        Declared(), launch_samples({**seconds, ("send", 8): [3e-6]})
-    )
+    samples = launch_samples({**seconds, ("send", 8): [3e-6]})
+    figures = derivation.perf_variables(Declared(), samples)
     assert figures == {
         "put_8B_us": (pytest.approx(1.0), "us"),
         "put_1MiB_us": (pytest.approx(100.0), "us"),
@@ -83,17 +83,12 @@ def test_figures_are_named_by_arm_size_and_unit() -> None:
 
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
-    data = measured_bundle(
-        [MeasuredCase("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))]
-    )
+    case = MeasuredCase("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))
+    data = measured_bundle([case])
     speeds = derivation.speeds(OverSize(), data.samples, SIZES)
     assert dict(speeds.schema) == SPEED_COLUMNS
-    assert speeds.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
-        ("Put", 8),
-        ("Put", 1 << 20),
-        ("Send", 8),
-        ("Send", 1 << 20),
-    ]
+    points = set(speeds.select("what", "size_bytes").iter_rows())
+    assert points == set(product(("Put", "Send"), (8, 1 << 20)))
     puts = speeds.filter(pl.col("what") == "Put", pl.col("size_bytes") == 8)
     assert puts["value"].to_list() == pytest.approx([80.0, 88.0])
     assert set(speeds["unit"]) == {"µs"} and speeds["lower_is_better"].all()
@@ -260,10 +255,8 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
 
 def test_each_setting_has_its_own_answer_and_names_it() -> None:
     """The launches of a setting are not pooled with those of another."""
-    ranks = {
-        "row_changes": {"ranks": 4, "parameters": setting_rows({"placement": "oversubscribed"})}
-    }
-    slow = MeasuredCase("D", {"put": 40, "send": 10}, **ranks)
+    changes = {"ranks": 4, "parameters": setting_rows({"placement": "oversubscribed"})}
+    slow = MeasuredCase("D", {"put": 40, "send": 10}, row_changes=changes)
     _, part = shown(Declared(), measured_bundle([MEASURED, slow]))
     assert [printable(str(answer.text[0])) for answer in part.answers] == [
         "2 ranks in one node: Put is 3.2 times as fast.",
@@ -277,19 +270,17 @@ def test_each_setting_has_its_own_answer_and_names_it() -> None:
 
 def test_many_settings_are_counted_and_no_size_is_pooled_without_its_name() -> None:
     cases = [
-        MeasuredCase(f"C{count}", {"put": 10, "send": 40}, row_changes={"ranks": count})
+        replace(MEASURED, case_id=f"C{count}", row_changes={"ranks": count})
         for count in range(2, 9)
     ]
     _, part = shown(Declared(), measured_bundle(cases))
-    assert [str(answer.text[0]) for answer in part.answers] == [
-        "7 settings: Put is 3.2 times as fast."
-    ]
+    (answer,) = part.answers
+    assert str(answer.text[0]) == "7 settings: Put is 3.2 times as fast."
 
 
 def test_without_compared_sizes_the_largest_message_is_compared() -> None:
-    claims, part = shown(
-        Declared(), measured_bundle([MeasuredCase("C", {"put": 10, "send": 40}, sizes=SIZES)])
-    )
+    data = measured_bundle([replace(MEASURED, sizes=SIZES)])
+    claims, part = shown(Declared(), data)
     assert [claim.size_bytes for claim in claims] == [1 << 20]  # type: ignore[attr-defined]
     ((name, ratio),) = part.tables[1].rows
     assert printable(str(name.text)).endswith("2 ranks in one node, 1 MiB") and ratio.quantities

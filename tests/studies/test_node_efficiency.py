@@ -1,6 +1,7 @@
 """Efficiency over nodes: against the ideal growth, from the fewest nodes on."""
 
 import math
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -22,18 +23,22 @@ def times(
     return pl.DataFrame(rows, schema=TIME_COLUMNS, orient="row")
 
 
-def efficiencies(efficiency: NodeEfficiency) -> dict[int, float]:
-    return {row["nodes"]: row["median"] for row in efficiency.frame.iter_rows(named=True)}
+def efficiency_of(
+    frame: pl.DataFrame, ideal: Callable[[str, int], float] = lambda name, ranks: 1.0
+) -> NodeEfficiency:
+    return NodeEfficiency.from_times(frame, ideal, 0.95)
+
+
+def percent(time_by_nodes: dict[int, float]) -> dict[int, float]:
+    """The efficiency of a tree of messages by the number of nodes."""
+    frame = efficiency_of(times(time_by_nodes), ideal_step_count).frame
+    return dict(frame.select("nodes", "median").iter_rows())
 
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    percent = efficiencies(NodeEfficiency.from_times(times(steps), ideal_step_count, 0.95))
-    assert percent == pytest.approx({2: 100, 4: 100, 8: 100})
-    percent = efficiencies(
-        NodeEfficiency.from_times(times({**steps, 8: 2 * steps[8]}), ideal_step_count, 0.95)
-    )
-    assert percent == pytest.approx({2: 100, 4: 100, 8: 50})
+    assert percent(steps) == pytest.approx({2: 100, 4: 100, 8: 100})
+    assert percent({**steps, 8: 2 * steps[8]}) == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
 def test_all_to_all_may_grow_with_the_ranks() -> None:
@@ -42,30 +47,22 @@ def test_all_to_all_may_grow_with_the_ranks() -> None:
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
-    efficiency = NodeEfficiency.from_times(times({2: 3.0, 4: 8.0}), lambda name, ranks: 1.0, 0.95)
-    base, four = efficiency.frame.rows(named=True)
+    base, four = efficiency_of(times({2: 3.0, 4: 8.0})).frame.rows(named=True)
     assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
     assert four["low"] < four["median"] < four["high"]
     assert four["high"] == pytest.approx(100 * 3.0 * 1.0035 / 8.0, rel=1e-3)
 
 
 def test_few_launches_have_no_bar() -> None:
-    efficiency = NodeEfficiency.from_times(
-        times({2: 3.0, 4: 8.0}, launches=3), lambda name, ranks: 1.0, 0.95
-    )
-    assert efficiency.frame["low"].null_count() == efficiency.frame["high"].null_count() == 2
+    frame = efficiency_of(times({2: 3.0, 4: 8.0}, launches=3)).frame
+    assert frame["low"].null_count() == frame["high"].null_count() == 2
 
 
 def test_one_number_of_nodes_has_no_efficiency() -> None:
-    efficiency = NodeEfficiency.from_times(times({4: 1.0}), ideal_step_count, 0.95)
+    efficiency = efficiency_of(times({4: 1.0}))
     assert not efficiency
     assert efficiency.blocks("x") == []
-    assert (
-        NodeEfficiency.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_step_count, 0.95).blocks(
-            "x"
-        )
-        == []
-    )
+    assert efficiency_of(pl.DataFrame(schema=TIME_COLUMNS)).blocks("x") == []
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:
@@ -76,7 +73,7 @@ def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> 
             times({2: 1.0, 4: 1.0}, "a", "EMULATED NODES"),
         ]
     )
-    efficiency = NodeEfficiency.from_times(frame, lambda name, ranks: 1.0, 0.95)
+    efficiency = efficiency_of(frame)
     plots = efficiency.figures("osu-growth")
     assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
     table = efficiency.table()

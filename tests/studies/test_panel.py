@@ -43,12 +43,11 @@ def test_launches_that_failed_are_in_no_panel() -> None:
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
-    cases = [
+    panels = panels_of(
         MeasuredCase("Barrier@a", {"mpi": 10}, row_changes=WAN),
         MeasuredCase("Barrier@b", {"mpi": 10}),
-    ]
-    simulated_case = MeasuredCase("Barrier@c", {"mpi": 10}, row_changes={"simulated": True})
-    panels = panels_of(*cases, simulated_case)
+        MeasuredCase("Barrier@c", {"mpi": 10}, row_changes={"simulated": True}),
+    )
     assert [panel.title for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
         "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
@@ -74,17 +73,13 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
     panels = panels_of(MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8)))
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
-    size_ratios = ratios_by_size(
-        panels.panel_rows(panels.launch_values, panel), "mpi", "ring", "value"
-    )
-    assert {size: sorted(ratios, reverse=True) for size, ratios in size_ratios.items()} == {
+    values = panels.panel_rows(panels.launch_values, panel)
+    ratios = ratios_by_size(values, "mpi", "ring", "value")
+    assert {size: sorted(ratios[size], reverse=True) for size in ratios} == {
         1: expected,
         8: expected,
     }
-    assert (
-        ratios_by_size(panels.panel_rows(panels.launch_values, panel), "mpi", "window", "value")
-        == {}
-    )
+    assert ratios_by_size(values, "mpi", "window", "value") == {}
 
 
 def test_a_ratio_of_two_metrics_is_refused() -> None:

