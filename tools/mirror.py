@@ -26,7 +26,7 @@ from pydantic import Field, StringConstraints, model_validator
 from typer import Argument, Option
 
 from roundtrip import paths, tables
-from roundtrip.cli.process import run_for_exit_status
+from roundtrip.cli import run_for_exit_status
 from roundtrip.cli.setup import print_findings
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.model import StrictRecord

@@ -11,7 +11,7 @@ from support.programs import run_git
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import CommandLauncher, Version
-from roundtrip.cli.process import SigtermInterrupt
+from roundtrip.cli import SigtermInterrupt
 from roundtrip.errors import UserError
 
 

@@ -16,9 +16,8 @@ from support.command import parse_answer
 from support.synthetic import TOOLCHAINS, SyntheticTree
 from typer.testing import CliRunner, Result
 
-from roundtrip.cli import app
+from roundtrip.cli import SigtermInterrupt, app
 from roundtrip.cli import compare as command
-from roundtrip.cli.process import SigtermInterrupt
 from roundtrip.errors import UserError
 from roundtrip.measure import environment, matrix, session
 from roundtrip.measure.campaign_file import Campaign

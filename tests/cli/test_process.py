@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 from support.synthetic import SyntheticTree
 
-from roundtrip import files
-from roundtrip.cli import common, process, run
+from roundtrip import cli, files
+from roundtrip.cli import common, run
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.progress import TerminalProgress
@@ -178,7 +178,7 @@ def test_a_reader_that_has_gone() -> None:
     result = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
     assert result.stderr == ""
-    assert result.returncode in (1, process.BROKEN_PIPE_STATUS)
+    assert result.returncode in (1, cli.BROKEN_PIPE_STATUS)
 
 
 def unknown_user(limit: int | None = None) -> Callable[[], None]:
@@ -218,12 +218,12 @@ def test_a_limit_of_processes(limit: int) -> None:
 
 def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
     code = (
-        "import sys; from roundtrip.cli import process\n"
+        "import sys; from roundtrip import cli\n"
         "def broken(): return {}['there is no such key']\n"
-        "sys.exit(process.run_for_exit_status(broken))"
+        "sys.exit(cli.run_for_exit_status(broken))"
     )
     result = roundtrip(code=code, env={"TMPDIR": str(tmp_path)})
-    one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG_STATUS)
+    one_line(result, r"this is a bug in roundtrip \(KeyError\)", cli.BUG_STATUS)
     (file,) = tmp_path.glob("roundtrip-bug-*.txt")
     assert str(file) in result.stderr
     assert "there is no such key" in file.read_text()
@@ -233,10 +233,10 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("exception", "status"),
     [
-        (UserError("a"), process.USER_ERROR_STATUS),
-        (PermissionError(13, "Permission denied", "/x"), process.USER_ERROR_STATUS),
-        (MemoryError(), process.USER_ERROR_STATUS),
-        (KeyboardInterrupt(), process.INTERRUPTED_STATUS),
+        (UserError("a"), cli.USER_ERROR_STATUS),
+        (PermissionError(13, "Permission denied", "/x"), cli.USER_ERROR_STATUS),
+        (MemoryError(), cli.USER_ERROR_STATUS),
+        (KeyboardInterrupt(), cli.INTERRUPTED_STATUS),
     ],
 )
 def test_what_may_end_a_command(
@@ -250,7 +250,7 @@ def test_what_may_end_a_command(
 
     with Path(os.devnull).open("w") as stream:  # not that of pytest: it may be silenced for good
         monkeypatch.setattr(sys, "stdout", stream)
-        assert process.run_for_exit_status(command) == status
+        assert cli.run_for_exit_status(command) == status
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from support.launches import write_launch
 from typer.testing import CliRunner, Result
 
-from roundtrip.cli import app, process
+from roundtrip.cli import app
 from roundtrip.cli import run as run_command
 from roundtrip.measure import environment, matrix, session
 from roundtrip.measure.matrix import ExpectedCase, Matrix
@@ -153,8 +153,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
             (environment, "record_environment", lambda *_: None),
             (session, "build_programs", build),
             (session, "run_session", launch),
-            (process, "raise_on_sigterm", lambda: None),
-            (process, "ignore_sigterm", lambda: None),
+            (run_command, "raise_on_sigterm", lambda: None),
+            (run_command, "ignore_sigterm", lambda: None),
         ):
             monkeypatch.setattr(module, name, substitute)
         monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))

@@ -15,9 +15,8 @@ import typer
 from typer import Argument, Option
 
 from roundtrip import files, paths
-from roundtrip.cli import command, common, process
+from roundtrip.cli import INTERRUPTED_STATUS, command, common, ignore_sigterm, raise_on_sigterm
 from roundtrip.cli.common import print_status
-from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, report_write_errors
 from roundtrip.measure import campaign_file, tree
@@ -107,7 +106,7 @@ def bisect(
     print_status(
         f"{len(versions)} versions; {journal.forecast(plan, scatter, math.log1p(2 * smallest))}"
     )
-    process.raise_on_sigterm()
+    raise_on_sigterm()
     try:
         result = journal.run_search(plan, search_journal, launcher, minutes, print_status)
     except KeyboardInterrupt:
@@ -243,7 +242,7 @@ def blame_after_night(
     except typer.Exit:
         pass  # an interrupted search does not change the status of the night
     finally:
-        process.ignore_sigterm()
+        ignore_sigterm()
 
 
 def _step_percent_text(step: SeriesStep) -> str:
@@ -266,7 +265,7 @@ def _run_search(
     from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
 
-    process.raise_on_sigterm()
+    raise_on_sigterm()
     plan = steps.plan_blame(case.step, here.name)
     resume = journal.is_begun(plan) if resume is None else resume
     plan, search_journal = journal.open_journal(plan, resume)

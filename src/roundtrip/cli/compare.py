@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import command, common, process
+from roundtrip.cli import INTERRUPTED_STATUS, SigtermInterrupt, command, common, raise_on_sigterm
 from roundtrip.cli.common import print_status
 from roundtrip.errors import UserError, report_write_errors, require_writable
 from roundtrip.measure import campaign_file, environment, matrix, session, tree
@@ -212,7 +212,7 @@ def ab(
     print_status(f"run: {run_tree.path}")
     comparison = _compare(watch, is_interrupted)
     _write_comparison(comparison, form, output, everything)
-    raise typer.Exit(process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
+    raise typer.Exit(INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
 
 
 def _require_two_toolchains(base: str, new: str) -> None:
@@ -258,7 +258,7 @@ def _compare(watch: Watch, is_interrupted: bool) -> Comparison:
         if not is_interrupted:
             raise
         print_status(f"nothing to compare yet: {error.message}")
-        raise typer.Exit(process.INTERRUPTED_STATUS) from None
+        raise typer.Exit(INTERRUPTED_STATUS) from None
 
 
 def _launch_until_decided(
@@ -273,7 +273,7 @@ def _launch_until_decided(
     from roundtrip.measure.runner import Runner
 
     is_over, is_interrupted = False, False
-    process.raise_on_sigterm()
+    raise_on_sigterm()
     with report_write_errors(run_tree.path), run_tree:
         environment.record_environment(here, plan, run_tree.path / "env")
         for warning in environment.tuning_warnings(here):
@@ -285,7 +285,7 @@ def _launch_until_decided(
                 runner = Runner(declaration, here, run_tree, plan.expected, progress)
                 runner.should_stop = watch.should_stop
                 is_over = not runner.run()
-            except process.SigtermInterrupt:
+            except SigtermInterrupt:
                 print_status("stopped by TERM: judging what is there")
                 is_over = True
             except KeyboardInterrupt:

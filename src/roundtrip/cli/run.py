@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import cause, command, common, process
+from roundtrip.cli import SigtermInterrupt, cause, command, common, ignore_sigterm, raise_on_sigterm
 from roundtrip.cli.common import print_status
 from roundtrip.cli.share import publish_run
 from roundtrip.errors import UserError, report_write_errors
@@ -84,10 +84,10 @@ def run(
         context.with_resource(tree.hold_site(plan.site, plan.campaign.name, wait, print_status))
     run_tree, items = _open_tree(plan, _find_run_to_resume(*choice), report, night)
     resume_command = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
-    process.raise_on_sigterm()
+    raise_on_sigterm()
     with report_write_errors(run_tree.path), run_tree:
         in_time, is_stopped = _measure(plan, run_tree, items, report, resume_command)
-        process.ignore_sigterm()
+        ignore_sigterm()
         outcome = _finish(plan, run_tree, in_time, resume_command)
     is_decided = True
     if outcome.counts.passed_by_case:
@@ -189,7 +189,7 @@ def _measure(
             in_time = runner.run()
             if report and plan.campaign.confirm_minutes:
                 _launch_confirmation(runner, plan.thresholds.statistics)
-        except process.SigtermInterrupt:
+        except SigtermInterrupt:
             print_status("stopped by TERM: reporting what is there")
             return in_time, True
         except KeyboardInterrupt:
