@@ -34,9 +34,7 @@ def launcher(
     return CommandLauncher(versions, folder / "builds", build, **options)  # type: ignore[arg-type]
 
 
-def test_commits_are_built_once_and_launched_in_their_folders(
-    history: Path, tmp_path: Path
-) -> None:
+def test_commits_are_built_once_and_launched_in_place(history: Path, tmp_path: Path) -> None:
     versions = commands.git_versions(history, "HEAD~3", "HEAD")
     assert [version.name for version in versions] == [
         commit[:12] for commit in run_git(history, "rev-list", "--reverse", "HEAD").split()
@@ -105,14 +103,14 @@ def require_ended(folder: Path) -> None:
             time.sleep(0.01)
 
 
-def test_a_launch_that_takes_too_long_leaves_no_program_running(tmp_path: Path) -> None:
+def test_a_launch_that_takes_too_long_leaves_no_program(tmp_path: Path) -> None:
     starter = stuck(tmp_path)
     with pytest.raises(UserError, match=r"took more than 0\.3 s"):
         starter.launch(0, 0.3)
     require_ended(tmp_path)
 
 
-def test_a_search_that_is_stopped_leaves_no_program_running(
+def test_a_stopped_search_leaves_no_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after TERM, which raises Terminated in the middle of a launch."""
@@ -129,7 +127,7 @@ def test_a_search_that_is_stopped_leaves_no_program_running(
     require_ended(tmp_path)
 
 
-def test_a_build_has_a_limit_of_its_own_and_one_that_took_too_long_is_tried_again(
+def test_a_build_that_took_too_long_is_tried_again(
     tmp_path: Path,
 ) -> None:
     options = {"launch_command": "cat built", "metric": "(.+)"}

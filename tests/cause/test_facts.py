@@ -127,7 +127,7 @@ def test_answers_alone_decide_so_that_an_interrupted_search_goes_on() -> None:
 
 
 @pytest.mark.parametrize("failing", [0, 3])
-def test_rounds_with_a_failed_launch_count_for_nothing_and_do_not_go_on_for_ever(
+def test_rounds_with_a_failed_launch_do_not_go_on_for_ever(
     failing: int,
 ) -> None:
     asked: list[Question] = []
@@ -154,9 +154,7 @@ def test_a_share_is_within_its_interval() -> None:
 @pytest.mark.parametrize(
     ("part", "rounds"), [(0.7, MIN_ROUNDS - 1), (5.0, 30), (-3.0, 30)], ids=["few", "far", "less"]
 )
-def test_too_few_rounds_and_a_share_off_the_scale_have_no_interval(
-    part: float, rounds: int
-) -> None:
+def test_few_rounds_and_a_share_off_the_scale_have_no_interval(part: float, rounds: int) -> None:
     span = share(part * STEPS[:rounds], STEPS[:rounds], 0.05)
     assert span == Span(pytest.approx(part), None, None)
     assert str(span) == f"{100 * part:.0f} %"

@@ -1,5 +1,7 @@
-"""From a step of real nights to what can be switched: the sample with the planted eager limit."""
+"""From a step of real nights to what can be switched, and launches of it that Slurm prevents."""
 
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,14 +11,18 @@ from typer.testing import CliRunner
 
 from roundtrip import paths
 from roundtrip.cause import checks, facts, journal, steps
+from roundtrip.cause.checks import Checks, StepCase
 from roundtrip.cause.journal import Entry, Journal
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.content.series import NODE_SET_FACT, FactChange
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
-from roundtrip.measure import pseudonyms, round_robin
-from roundtrip.sites.schedulers.interface import Node
+from roundtrip.measure import pseudonyms, round_robin, scheduler, session
+from roundtrip.measure.launch import Launch, Status
+from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.tree import RunTree
+from roundtrip.sites.schedulers.interface import NoAnswerError, Node
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"
 SITE = "emulated-pair"
@@ -133,9 +139,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
         (FactChange("a", "launcher options", "--rankfile private-0123456789ab", "-n 2"), True),
     ],
 )
-def test_a_binding_is_named_unless_it_follows_from_what_can_be_set(
-    change: FactChange, is_named: bool
-) -> None:
+def test_a_binding_that_follows_is_not_named(change: FactChange, is_named: bool) -> None:
     _, others = steps.split([change, FactChange("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
     assert ("binding" in {name.split()[0] for name, _ in others}) is is_named
 
@@ -160,7 +164,7 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
         steps.with_toolchain(step, "new")
 
 
-def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
+def test_a_set_of_nodes_is_switched_if_all_are_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
@@ -191,3 +195,66 @@ def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:
     assert checks.arm_script(switches, old) == "unset A\nexport B=1\n"
     assert checks.arm_script(switches, new) == "export A='it'\"'\"'s'\nunset B\n"
     assert checks.arm_script(switches, frozenset([switches[0].name])).endswith("export B=1\n")
+
+
+Ends = tuple[tuple[Status, str], ...]
+Launched = Callable[..., list[str]]
+
+
+@pytest.fixture
+def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launched:
+    """Launches an arm whose launches end one after another as said; returns why it paused."""
+
+    def run(ends: Ends, manager: str = "slurm", pauses: int = 9, log: str = "") -> list[str]:
+        rest: Iterator[tuple[Status, str]] = iter(ends)
+        reasons = list[str]()
+
+        def take(self: object, reason: str) -> bool:
+            reasons.append(reason)
+            return len(reasons) <= pauses
+
+        def scan(place: Path) -> list[Launch]:
+            folder = max((place / "rounds").iterdir())
+            return [Launch("id", "case", *next(rest), folder.name, "gnu")]
+
+        monkeypatch.setattr(session, "run_session", lambda *_: 0.0)
+        monkeypatch.setattr(checks, "scan_launches", scan)
+        monkeypatch.setattr(scheduler.RoundPauses, "sleep", take)
+        case = SimpleNamespace(partition="p")
+        item = ExpectedCase(case, "netpipe.py", (), "netpipe")  # type: ignore[arg-type]
+        site = SimpleNamespace(name="s", environment={}, partitions={"p": {"scheduler": manager}})
+        root = tmp_path / "a" / "s" / "now"
+        root.mkdir(parents=True)
+        (root / scheduler.LOG_FILE).write_text(log)
+        monkeypatch.setattr(Checks, "_tree", lambda *_: RunTree(root))
+        step = SimpleNamespace(switches=[Switch("A", "1", "2")], line=SimpleNamespace(series=None))
+        launcher = Checks(site, StepCase(step, item), RunTree(root), 1.0, print)  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="its own fault"):
+            launcher.launch(frozenset(), 60)
+        return reasons
+
+    return run
+
+
+OWN: tuple[Status, str] = ("failed", "its own fault")
+KEPT = "Slurm kept its nodes for maintenance"
+
+
+def test_what_slurm_prevented_is_launched_again(launched: Launched) -> None:
+    limit = "sbatch: error: QOSMaxSubmitJobPerUserLimit"
+    silence = "sbatch: error: Unable to contact slurm controller (connect failure)"
+    ends: Ends = (("displaced", KEPT), ("failed", limit), ("failed", silence), OWN)
+    assert launched(ends) == [KEPT, limit, "Slurm did not answer"]
+
+
+def test_what_failed_while_slurm_was_silent_is_no_fault_of_the_arm(
+    launched: Launched,
+) -> None:
+    now = int(time.time()) + 100
+    log = f"{now} lost 1 sacct error\n{now + 5} back 1\n"
+    with pytest.raises(NoAnswerError, match="Slurm did not answer"):
+        launched((OWN, OWN), pauses=1, log=log)
+
+
+def test_without_slurm_a_failure_is_one(launched: Launched) -> None:
+    assert launched((OWN,), manager="local") == []

@@ -29,6 +29,7 @@ from roundtrip.report import publish
 from roundtrip.report.pages import write
 from roundtrip.sites.site import Case
 
+Run = Callable[..., Result]
 COMMITS, SLOW = 8, 6
 #: Prints a time with noise, as a program that measures does.
 #: Its noise is the same in each run of a test: the launches are counted, and the count is the seed.
@@ -39,7 +40,7 @@ LAUNCH = (
 
 
 @pytest.fixture
-def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command on a clone of `COMMITS` commits, the speeds of which the test gives."""
     for name in ("RUNS", "REPORTS"):
         monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
@@ -72,9 +73,7 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     return run
 
 
-def test_the_slow_commit_is_found_and_its_report_verified(
-    bisected: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_the_slow_commit_is_found_and_reported(bisected: Run, tmp_path: Path) -> None:
     result = bisected()
     assert result.exit_code == 1, result.output
     assert "8 versions; expected: about" in result.output
@@ -93,16 +92,14 @@ def test_the_slow_commit_is_found_and_its_report_verified(
 
 
 @pytest.mark.parametrize("count", [2, COMMITS])
-def test_commits_that_are_all_alike_have_no_change(
-    bisected: Callable[..., Result], count: int
-) -> None:
+def test_commits_that_are_all_alike_have_no_change(bisected: Run, count: int) -> None:
     result = bisected(by=10, count=count)
     assert result.exit_code == 0, result.output
     assert "No change: " in result.output
 
 
 @pytest.mark.nightly
-def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_path: Path) -> None:
+def test_resume_asks_for_the_same_search(bisected: Run, tmp_path: Path) -> None:
     assert "no search" in str(bisected("--resume").exception)
     bisected("--budget", "1s")
     result = bisected("--resume")
@@ -128,8 +125,8 @@ def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_pa
         (["--launch-time", "long"], "--launch-time long"),
     ],
 )
-def test_bad_input_is_one_line_and_launches_nothing(
-    bisected: Callable[..., Result], tmp_path: Path, arguments: list[str], complaint: str
+def test_bad_input_is_one_line(
+    bisected: Run, tmp_path: Path, arguments: list[str], complaint: str
 ) -> None:
     result = bisected(*arguments)
     assert isinstance(result.exception, UserError) and complaint in str(result.exception)
@@ -147,7 +144,7 @@ SERIES = {
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("RUNS", "REPORTS"):
         monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
     rng = np.random.default_rng(1)
@@ -195,7 +192,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
 
 
 @pytest.mark.nightly
-def test_the_cause_is_named_and_its_report_verified(played: Callable[..., Result]) -> None:
+def test_the_cause_is_named_and_its_report_verified(played: Run) -> None:
     result = played()
     assert result.exit_code == 0, result.output
     assert f"{CAUSE.name} explains " in result.output
@@ -211,7 +208,7 @@ OTHER_MPI = steps.split([FactChange(NAME, "MPI library", "MPICH 4.0", "Open MPI 
 
 
 @pytest.mark.nightly
-def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..., Result]) -> None:
+def test_the_toolchain_of_before_is_switched_like_a_variable(played: Run) -> None:
     facts = {"switches": (SWITCHES[0], SWITCHES[2]), "others": OTHER_MPI, "log_ratio": -0.15}
     result = played(f"--old-toolchain={OLD}", **facts)
     assert result.exit_code == 0, result.output
@@ -219,8 +216,8 @@ def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..
     assert "Cannot be switched" not in result.output
 
 
-def test_the_command_that_goes_on_asks_for_the_same_step_for_as_long(
-    played: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+def test_the_command_that_goes_on_asks_for_the_same(
+    played: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> float:
         raise KeyboardInterrupt
@@ -234,6 +231,6 @@ def test_the_command_that_goes_on_asks_for_the_same_step_for_as_long(
     assert f"Go on with: {command}" in again.stderr
 
 
-def test_a_toolchain_that_is_not_installed_is_one_line(played: Callable[..., Result]) -> None:
+def test_a_toolchain_that_is_not_installed_is_one_line(played: Run) -> None:
     result = played("--old-toolchain=gone", others=OTHER_MPI)
     assert "unknown toolchain 'gone'; site 'local' has: mpich40" in str(result.exception)

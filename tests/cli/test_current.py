@@ -1,9 +1,9 @@
-"""What `roundtrip` alone prints, which site is meant without one, and the list of commands."""
+"""What `roundtrip` alone prints, which site it means, and what each command says of itself."""
 
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from roundtrip.cli import COMMANDS, app, common
 from roundtrip.errors import UserError
+from roundtrip.measure import manifest
+from roundtrip.output import MODEL_BY_COMMAND
 
 NAMES = [name for names in COMMANDS.values() for name in names]
 
@@ -56,21 +58,17 @@ def run(empty: Path, start: str, site: str = "odin", **state: object) -> Path:
 
 
 def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
-    assert printed() == {
-        "site": "local (default)",
-        "next": "make campaign",
-        "help": "roundtrip --help",
-    }
+    begin = {"site": "local (default)", "next": "make campaign"}
+    assert printed() == {**begin, "help": "roundtrip --help"}
     file = empty / "toolchains" / "openmpi41-boost181" / "toolchain.json"
     file.parent.mkdir(parents=True)
     file.touch()
     assert printed()["next"] == "roundtrip run smoke --site local"
-    assert common.complete_toolchain("open") == [
-        "openmpi41-boost181"
-    ] and not common.complete_toolchain("x")
+    assert common.complete_toolchain("open") == ["openmpi41-boost181"]
+    assert not common.complete_toolchain("x")
 
 
-def test_a_campaign_folder_without_a_makefile_is_sent_to_a_command_that_is_there(
+def test_without_a_makefile_the_next_command_is_there(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("campaigns", "checks"):
@@ -141,7 +139,7 @@ def test_a_session_of_reframe_by_hand_is_no_run_of_a_site(empty: Path) -> None:
     assert common.default_site() == "odin"
 
 
-def test_the_activated_site_is_meant_else_the_only_one_with_reports(
+def test_the_activated_or_the_only_site_is_meant(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert common.default_site() == "local"
@@ -183,9 +181,7 @@ def every_command() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", list(every_command()))
-def test_help_ends_with_examples_that_the_command_takes(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_ends_with_examples_that_parse(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     page = CliRunner().invoke(app, [*command.split(), "--help"]).stdout
     lines = page.partition("Examples:\n")[2].splitlines()
@@ -215,10 +211,46 @@ def test_sentences_of_a_help_fill_its_lines(monkeypatch: pytest.MonkeyPatch) -> 
         ["bisect", "1", "2", "--over", "variable", "--launch", "true"],
     ],
 )
-def test_every_command_has_the_same_default_site(
+def test_every_command_has_one_default_site(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_SITE", "simulated")
     context = parsed(words)
     site = "name" if words == ["site", "check"] else "site"
     assert context.params[site] == "simulated"
+
+
+def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=2)
+    result = CliRunner().invoke(app, ["collect", str(tree.path)])
+    assert result.exit_code == 0
+    (line,) = result.stdout.splitlines()
+    bundle = Path(line.removeprefix("bundle: "))
+    assert bundle.parent == tree.path / "bundles"
+    assert manifest.verify(bundle).data["campaign"] == "synthetic"
+
+
+def test_collect_of_another_folder_says_what_is_right(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["collect", str(tmp_path)])
+    assert str(result.exception) == (
+        f"{tmp_path}: no tree of a campaign run: right is runs/<campaign>/<site>/<start>/"
+    )
+
+
+@pytest.mark.parametrize("command", MODEL_BY_COMMAND)
+def test_every_key_is_described_and_the_version_is_fixed(command: str) -> None:
+    schema = json.loads(CliRunner().invoke(app, ["schema", command]).stdout)
+    models = [schema, *schema.get("$defs", {}).values()]
+    assert all("description" in model for model in models)
+    for model in models:
+        keys = model["properties"]
+        assert not model["additionalProperties"]
+        assert [key for key, value in keys.items() if "description" not in value] == []
+        assert sorted(model["required"]) == sorted(keys)
+    assert schema["properties"]["schema"]["const"] >= 1
+
+
+def test_a_command_without_json_is_named() -> None:
+    result = CliRunner().invoke(app, ["schema", "doctor"])
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception).startswith("no JSON of 'doctor': right is one of history, compare")

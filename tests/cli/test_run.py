@@ -30,6 +30,7 @@ name = "NetPIPE"
 """
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "five"))
 Begun = Callable[..., Result]
+Night = tuple[Any, list[str]]
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
         (5, ["--allow-underpowered"], "support none of 8 primary claims; 9 are enough"),
     ],
 )
-def test_what_cannot_be_claimed_is_one_warning_before_anything_runs(
+def test_what_cannot_be_claimed_is_one_warning(
     begun: Begun, launches: int, options: list[str], words: str
 ) -> None:
     warning = f"warning: {launches} launches of each case {words}"
@@ -87,9 +88,7 @@ def test_nobody_is_warned_of_enough_launches(begun: Begun) -> None:
     assert "warning" not in begun(9, "--dry-run").output
 
 
-def test_a_simulation_does_not_wait_for_the_machine(
-    begun: Begun, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulation_waits_for_no_machine(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
     def create(*_: Any) -> None:
         raise UserError("it goes on")
 
@@ -109,7 +108,7 @@ LEVELS = analysis.default_settings().statistics
 @pytest.fixture
 def night(
     make_tree: Callable[..., SyntheticTree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Any, list[str]]:
+) -> Night:
     """A runner whose tree is the first night of its campaign, and what is printed of it."""
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
     written = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
@@ -118,7 +117,7 @@ def night(
     return SimpleNamespace(tree=RunTree(written.path)), lines
 
 
-def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
+def test_a_first_night_launches_nothing_again(night: Night) -> None:
     runner, lines = night
     run._launch_confirmation(runner, LEVELS)
     assert lines == []
@@ -127,7 +126,7 @@ def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> N
     assert lines == []
 
 
-def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
+def test_a_night_that_cannot_be_judged_is_one_warning(night: Night) -> None:
     runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
     run._launch_confirmation(runner, LEVELS)
@@ -136,7 +135,7 @@ def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str
     assert "campaign.toml" in line and "\n" not in line
 
 
-def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list[str]]) -> None:
+def test_a_night_of_which_nothing_came_back_is_not_judged(night: Night) -> None:
     runner, lines = night
     for file in runner.tree.path.rglob("run.json"):
         file.unlink()
@@ -146,7 +145,7 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
 
 @pytest.mark.parametrize(("series", "tail"), [(12, []), (14, ["and 2 series more, in the report"])])
 def test_the_first_dozen_of_series_is_named(
-    night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, tail: list[str]
+    night: Night, monkeypatch: pytest.MonkeyPatch, series: int, tail: list[str]
 ) -> None:
     runner, lines = night
     (runner.tree.path / "env" / records.CONFIRMATION_FILE).touch()
@@ -173,7 +172,7 @@ def test_the_first_dozen_of_series_is_named(
 
 
 def test_a_run_that_a_full_disk_stops_says_how_it_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")

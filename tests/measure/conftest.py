@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 from rich.console import Console
 from support.launches import write_launch
@@ -154,6 +155,11 @@ def tree(make_tree: Maker) -> SyntheticTree:
 @pytest.fixture
 def two_launches(make_tree: Maker) -> SyntheticTree:
     return make_tree(launches=2, environs=(ENVIRON,))
+
+
+def read_cases(tree: SyntheticTree) -> pl.DataFrame:
+    """The table `cases` of the tree's bundle."""
+    return pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
 
 
 @pytest.fixture

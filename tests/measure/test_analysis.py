@@ -13,28 +13,10 @@ from roundtrip.study import get_study
 FILE = Path("analysis.toml")
 
 
-def without_history() -> str:
-    text = analysis.default_toml()
-    start = text.index("[history]")
-    return text[:start] + text[text.index("[", text.index("sight_power")) :]
-
-
 def changed(old: str, new: str) -> str:
     text = analysis.default_toml()
     assert old in text
     return text.replace(old, new, 1)
-
-
-def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
-    assert "[history]" not in without_history()
-    thresholds = analysis.parse(without_history(), FILE)
-    assert thresholds.history == analysis.default_settings().history
-    assert "[history]" not in thresholds.toml_text
-
-
-def test_the_package_thresholds_are_good() -> None:
-    levels = analysis.default_settings().statistics
-    assert 0 < levels.minimum_effect <= levels.equivalence_margin < 1
 
 
 def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
@@ -58,13 +40,11 @@ def test_a_file_may_say_only_what_differs_from_the_defaults() -> None:
 
 def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
     text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_toml())
-    thresholds = analysis.parse(text, FILE)
-    assert thresholds.statistics.advised_launches == 9
-    assert thresholds.study_thresholds(Thresholds).many_bytes == 1024
-    assert (
-        thresholds.default_toml
-        == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
-    )
+    settings = analysis.parse(text, FILE)
+    assert settings.statistics.advised_launches == 9
+    assert settings.study_thresholds(Thresholds).many_bytes == 1024
+    default_toml = "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    assert settings.default_toml == default_toml
     assert analysis.default_settings().default_toml == ""
 
 
@@ -97,10 +77,8 @@ def test_a_wrong_threshold_is_named_with_its_line(old: str, new: str, complaint:
 
 
 def test_long_messages_of_nodes_are_longer_than_short_ones() -> None:
-    sizes = analysis.default_settings().nodes
-    text = changed(f"large_bytes = {sizes.large_bytes}", f"large_bytes = {sizes.small_bytes}")
     with pytest.raises(UserError, match="large_bytes must be above small_bytes"):
-        analysis.parse(text, FILE)
+        analysis.parse(changed("large_bytes = 65536", "large_bytes = 1024"), FILE)
 
 
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
@@ -119,7 +97,7 @@ def with_margins(*entries: str) -> str:
     return changed("[disturbance]", f"{table}\n\n[disturbance]")
 
 
-def test_a_site_may_give_a_study_a_margin_of_its_own() -> None:
+def test_a_study_may_have_a_margin_of_its_own() -> None:
     levels = analysis.parse(with_margins("netpipe = 0.02", "ring = 0"), FILE).statistics
     assert levels.for_study("netpipe").equivalence_margin == 0.02
     assert levels.for_study("ring").equivalence_margin == 0
@@ -127,14 +105,12 @@ def test_a_site_may_give_a_study_a_margin_of_its_own() -> None:
     with pytest.raises(UserError, match=r"must be a number from 0 to 1, under the name of a study"):
         analysis.parse(with_margins("netpipe = 2"), FILE)
     text = with_margins("netpipe = 0.02", "rign = 0.1")
-    with pytest.raises(
-        UserError, match="no study is called 'rign': right is one of .*ring"
-    ) as error:
+    with pytest.raises(UserError, match="no study is called 'rign': right is one of ") as error:
         analysis.parse(text, FILE)
     assert error.value.line == text[: text.index("rign")].count("\n") + 1
 
 
-def test_a_study_declares_its_margin_and_the_site_may_replace_it(
+def test_a_site_replaces_the_margin_of_a_study(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(type(get_study("ring")), "equivalence_margin", 0.1)

@@ -21,6 +21,7 @@ from roundtrip.measure.session import describe_test, is_fixture
 from roundtrip.sites.site import Case
 
 BUILD = "build_netpipe ~local:smp+a /4e63f512 @local:smp+a"
+Run = Callable[..., Result]
 LAUNCH = "NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+a"
 
 
@@ -128,7 +129,7 @@ name = "NetPIPE"
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a campaign of two launches, by a clock of which the test says how fast it goes."""
 
     def run(minutes: float, build_s: float, launch_s: float) -> Result:
@@ -143,9 +144,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
             write_launch(item.case, folder)
             return launch_s
 
-        site = local_site(
-            spack_folder=None, system={}, toolchains={}, folder=tmp_path, checkout=tmp_path
-        )
+        facts = {"spack_folder": None, "system": {}, "toolchains": {}}
+        site = local_site(folder=tmp_path, checkout=tmp_path, **facts)
         for module, name, substitute in (
             (time, "monotonic", lambda: clock[0]),
             (run_command, "Site", lambda *_: site),
@@ -166,15 +166,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
 
 
 def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
-    run: Callable[..., Result],
+    run: Run,
 ) -> None:
     result = run(minutes=0.2, build_s=13, launch_s=0)
     assert "2 of 2 launches completed" in result.stderr
     assert result.exit_code == 0, result.stderr
 
 
-def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(
-    run: Callable[..., Result],
+def test_a_time_limit_that_ended_a_run_is_named(
+    run: Run,
 ) -> None:
     result = run(minutes=0.05, build_s=0, launch_s=4)
     assert result.exit_code == 1

@@ -76,9 +76,8 @@ def planted(make_tree: Maker) -> SyntheticTree:
     """A run tree with every secret in the place that its key names."""
     tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
-    stage = tree.fail_launch(
-        3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}"
-    )
+    failure = f"job error: on {secret('reason of a failure')}"
+    stage = tree.fail_launch(3, ENVIRON, fail_reason=failure)
     (stage / "rfm_job.err").write_text(
         f"fatal: token {secret('last words of a log')}; sbatch -A {secret('account in a log')}\n"
     )
@@ -171,9 +170,7 @@ def test_no_planted_secret_is_in_any_published_byte(
     reports, public_folder = tmp_path / "reports", tmp_path / "public"
     bundle_path = bundle.build_bundle(planted.path)
     assert load(notes)[0].text == "ask [withheld]"
-    NightWriter(reports).night(
-        1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z"
-    )
+    NightWriter(reports).night(1, started="2026-11-20T01:00:00Z")
     first = publish.publish(bundle_path, reports, annotations_of_site=lambda _: load(notes))
     assert (first / "bundle" / "history" / "notes.parquet").is_file()
     correction = Correction("r1", f"see {SECRETS['reason of a correction']}")
@@ -235,10 +232,8 @@ def test_a_private_value_that_changes_shows_by_its_digest(planted: SyntheticTree
     facts_before = set(known(bundle.build_bundle(planted.path)))
     file = planted.path / "env" / "toolchains.json"
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
-    changed_names = {
-        name for _, name, _ in facts_before ^ set(known(bundle.build_bundle(planted.path)))
-    }
-    assert changed_names == {"variable SITE_SWITCH"}
+    changes = facts_before ^ set(known(bundle.build_bundle(planted.path)))
+    assert {name for _, name, _ in changes} == {"variable SITE_SWITCH"}
 
 
 def test_the_guide_names_what_stands_with_its_value() -> None:

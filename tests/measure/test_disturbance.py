@@ -36,11 +36,9 @@ QUIET = {
 PLACEMENT = [{"rank": rank, "host": "vm", "cpus": [rank]} for rank in (0, 1)]
 
 
-def reasons(
-    cores: int | None = 2, placement: list[dict[str, Any]] | None = None, **facts: Any
-) -> tuple[str, ...]:
-    places = PLACEMENT if placement is None else placement
-    run = {"ranks": 2, "elapsed_s": 10.0, "placement": places, "disturbance": {**QUIET, **facts}}
+def reasons(cores: int | None = 2, placement: Any = PLACEMENT, **facts: Any) -> tuple[str, ...]:
+    record = {**QUIET, **facts}
+    run = {"ranks": 2, "elapsed_s": 10.0, "placement": placement, "disturbance": record}
     return disturbance.disturbance_reasons(run, LIMITS, cores)
 
 
@@ -243,9 +241,7 @@ def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int)
 )
 def test_a_host_has_as_many_processors_as_it_can_have(data: Any, cores: int | None) -> None:
     assert disturbance.processor_count({"hosts": ["vm"]}, {"hostname": "vm", **data}) == cores
-    assert disturbance.processor_count({"hosts": ["vm"]}, data) is None, (
-        "it does not say of which host"
-    )
+    assert disturbance.processor_count({"hosts": ["vm"]}, data) is None, "which host is that?"
 
 
 @pytest.mark.parametrize(
@@ -260,8 +256,6 @@ def test_a_host_has_as_many_processors_as_it_can_have(data: Any, cores: int | No
         ([], None, None),
     ],
 )
-def test_the_processors_are_those_of_the_node_of_rank_0(
-    hosts: list[str], nodes: list[dict[str, Any]] | None, cores: int | None
-) -> None:
+def test_the_processors_are_those_of_rank_0(hosts: list[str], nodes: Any, cores: Any) -> None:
     machine = {"hostname": "login", "cpu": {"logical": 4}}
     assert disturbance.processor_count({"hosts": hosts, "nodes": nodes}, machine) == cores

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.bundles import read_tree
 from support.launches import write_launch
 
 from roundtrip.content import data
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle, environment
+from roundtrip.measure import environment
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import RunOutcome
@@ -28,7 +29,7 @@ def site(folder: Path, **facts: Any) -> Any:
     return SimpleNamespace(**{**defaults, **facts})
 
 
-def test_a_resumed_run_records_what_differs_beside_the_first(
+def test_a_resumed_run_records_what_differs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = {"cpu": {"logical": 2}}
@@ -119,9 +120,7 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     assert tree.state["pins"] == first_pins
 
 
-def test_a_program_that_is_replaced_between_rounds_ends_the_run(
-    begun: Any, program: Path, tmp_path: Path
-) -> None:
+def test_a_program_that_is_replaced_ends_the_run(begun: Any, program: Path, tmp_path: Path) -> None:
     def player(case: Any, folder: Path, attempts: int) -> None:
         write_launch(case, folder)
         if attempts == 1:
@@ -134,7 +133,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert campaign.tree.state["stopped"].startswith(message)
     assert not RunOutcome.from_tree(campaign.tree).is_complete
     (campaign.tree.path / "env").mkdir(exist_ok=True)
-    bundle_data = data.read_bundle(bundle.build_bundle(campaign.tree.path))
+    bundle_data = read_tree(campaign.tree)
     reasons = bundle_data.launches.filter(status="missing")["reason"]
     assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
     message = r"state.json: mismatch: program netpipe \S+ has changed since"
@@ -143,7 +142,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
 
 
 @pytest.mark.parametrize(("last_attempt", "passed"), [(1, 2), (2, 4)])
-def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_launches(
+def test_a_library_that_is_replaced_fails_its_launches(
     begun: Any, program: Path, linked_program: Path, tmp_path: Path, last_attempt: int, passed: int
 ) -> None:
     """In the second round, or in the last one."""
@@ -167,7 +166,7 @@ def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_la
         environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
 
 
-def test_a_link_that_leads_to_another_library_is_a_change(
+def test_a_link_to_another_library_is_a_change(
     begun: Any, program: Path, linked_program: Path, tmp_path: Path
 ) -> None:
     linked_program.replace(program)
@@ -211,7 +210,7 @@ def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> N
     )
 
 
-def test_a_changed_lock_file_is_found_and_the_first_is_kept(
+def test_a_changed_lock_file_is_found(
     stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = tmp_path / "spack.lock"

@@ -131,7 +131,7 @@ def test_a_requeued_job_has_the_name_of_its_night_and_another_job_another(night:
     assert first == second != third
 
 
-def test_a_job_of_scrontab_keeps_its_number_and_its_comment_but_is_a_new_night(
+def test_a_job_of_scrontab_with_the_same_number_is_a_new_night(
     night: Night,
 ) -> None:
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never")
@@ -155,9 +155,7 @@ def test_the_next_night_is_submitted_once(night: Night) -> None:
 
 
 @pytest.mark.parametrize("other, job", [(1, 1), (10, 2)])
-def test_of_two_nights_that_begin_at_once_one_arranges_the_next(
-    night: Night, other: int, job: int
-) -> None:
+def test_of_two_nights_at_once_one_arranges_the_next(night: Night, other: int, job: int) -> None:
     """Each saw no night that waits, and submitted one: the older of the two stays."""
     night.play("scancel", "")
     line = "roundtrip-nightly nightly here"
@@ -271,15 +269,14 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
         ("UTC", "2026-02-28 23:59:58", "00:00", "2026-03-01"),
     ],
 )
-def test_a_night_has_the_name_of_the_day_on_which_it_begins(
+def test_a_night_has_the_name_of_its_first_day(
     night: Night, zone: str, now: str, begin: str, name: str
 ) -> None:
     """Also where clocks changed that day, and where this clock is behind that of Slurm."""
     moment = datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(zone)).timestamp()
     real_date = shutil.which("date")
-    night.play(
-        "date", f'case $1 in -*d) exec {real_date} "$@" ;; esac; {real_date} -d @{moment} "$@"'
-    )
+    script = f'case $1 in -*d) exec {real_date} "$@" ;; esac; {real_date} -d @{moment} "$@"'
+    night.play("date", script)
     night.run(ROUNDTRIP_NIGHTLY_BEGIN=begin, TZ=zone)
     assert names(night) == [name]
 

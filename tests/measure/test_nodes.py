@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, write_program
+from measure.conftest import ENVIRON, read_cases, write_program
 from support.bundles import rewrite_table
 from support.json_files import content, edit
 from support.synthetic import SyntheticTree, pseudonym
@@ -72,9 +72,7 @@ def test_a_reason_may_have_several_lines() -> None:
         (["-p x"], "Slurm gives no reason"),
     ],
 )
-def test_reserved_nodes_run_the_jobs_of_a_reservation(
-    tmp_path: Path, access: list[str], down_reason: str
-) -> None:
+def test_reserved_nodes_run_its_jobs(tmp_path: Path, access: list[str], down_reason: str) -> None:
     slurm_site = site(tmp_path, "echo 'n6|reserved|ib|none'", access=access)
     assert round_robin.collect_partition_nodes(slurm_site, "p") == [
         Node("n6", "reserved", down_reason, ("ib",))
@@ -89,7 +87,7 @@ def test_reserved_nodes_run_the_jobs_of_a_reservation(
         ([], ""),
     ],
 )
-def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
+def test_slurm_is_asked_for_the_partition_of_jobs(
     tmp_path: Path, access: list[str], option: str
 ) -> None:
     script = f'echo "$*" > {tmp_path}/a; echo "a1|idle|(null)|none"'
@@ -118,7 +116,7 @@ def test_a_dry_run_does_not_wait_for_slurm(tmp_path: Path) -> None:
         (["--constraint=ib", "--exclude=n9"], ["n2"]),
     ],
 )
-def test_only_nodes_that_the_options_of_the_partition_choose(
+def test_options_of_the_partition_choose_nodes(
     tmp_path: Path, access: list[str], names: list[str]
 ) -> None:
     slurm_site = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
@@ -138,13 +136,10 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
         ("--constraint='ib fat'", "'fat' is not expected there"),
     ],
 )
-def test_options_that_choose_no_node_are_one_line(
-    tmp_path: Path, access: str, complaint: str
-) -> None:
+def test_options_that_choose_no_node(tmp_path: Path, access: str, complaint: str) -> None:
+    slurm_site = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access])
     with pytest.raises(UserError, match=complaint):
-        round_robin.collect_partition_nodes(
-            site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p"
-        )
+        round_robin.collect_partition_nodes(slurm_site, "p")
 
 
 def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
@@ -160,13 +155,11 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     round_robin.write_nodes({"p": parse_nodes(LISTING)}, tmp_path)
-    record = records.read_record(tmp_path / "env" / "nodes.json", record_model=NodesRecord)[
-        "partitions"
-    ]["p"]
-    assert record["hosts"] == ["n1", "n9", "n10"]
+    record = records.read_record(tmp_path / "env" / "nodes.json", record_model=NodesRecord)
+    assert record["schema"] == 1
+    assert record["partitions"]["p"]["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}
-    assert record["not_measured"][0] == drained
-    assert json.loads((tmp_path / "env" / "nodes.json").read_text())["schema"] == 1
+    assert record["partitions"]["p"]["not_measured"][0] == drained
 
 
 def test_all_pairs_are_launches_of_one_case() -> None:
@@ -178,7 +171,7 @@ def test_all_pairs_are_launches_of_one_case() -> None:
     assert first == second == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
 
 
-def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(
+def test_a_pair_that_never_worked_has_pseudonyms(
     two_launches: SyntheticTree,
 ) -> None:
     folder = min(two_launches.path.rglob("run.json")).parent
@@ -204,7 +197,7 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
 
 
 @pytest.mark.parametrize(
-    ("error", "log", "nodes_down"),
+    ("error", "log", "down"),
     [
         (recorded("srun-node-down"), "", ["cn12"]),
         (recorded("srun-node-reset"), "", ["cn12"]),
@@ -213,8 +206,8 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
         (SURVIVOR, "", []),
     ],
 )
-def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
-    two_launches: SyntheticTree, error: str, log: str, nodes_down: list[str]
+def test_a_node_that_is_down_is_named(
+    two_launches: SyntheticTree, error: str, log: str, down: list[str]
 ) -> None:
     stage = two_launches.fail_launch(1, ENVIRON, fail_reason="sanity error: no end marker")
     parameters = {"pair_round": 3, "pair_night_round": 1}
@@ -225,12 +218,10 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
         (two_launches.path / scheduler.LOG_FILE).write_text(f"1795341700 {log}{folder}\n")
     (launch,) = (launch for launch in scan_launches(two_launches.path) if launch.status == "failed")
     node_failure = "node cn12 failed (Slurm: down, or its step gone)"
-    failure = node_failure if nodes_down else "rank 0 on cn07 failed first: Killed"
+    failure = node_failure if down else "rank 0 on cn07 failed first: Killed"
     assert launch.reason == f"sanity error: no end marker; {failure}"
-    cases = pl.read_parquet(bundle.build_bundle(two_launches.path) / "cases.parquet").filter(
-        status="failed"
-    )
-    assert cases["nodes_down"].to_list() == [[pseudonym(node) for node in nodes_down] or None]
+    cases = read_cases(two_launches).filter(status="failed")
+    assert cases["nodes_down"].to_list() == [[pseudonym(node) for node in down] or None]
 
 
 def test_a_switch_has_a_pseudonym_of_its_own(tree: SyntheticTree) -> None:

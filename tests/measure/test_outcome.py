@@ -4,21 +4,23 @@ import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure.conftest import ENVIRON, Maker
 from reframe.core.exceptions import SpawnedProcessError
+from support.bundles import read_tree
 from support.json_files import content
 
 from roundtrip.content import data
 from roundtrip.errors import UserError
-from roundtrip.measure import analysis, bundle, campaign_file, completion, outcome
+from roundtrip.measure import analysis, campaign_file, completion, outcome
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.measure.completion import LaunchCounts, count_launches
 from roundtrip.measure.matrix import ExpectedCase, Matrix
-from roundtrip.measure.outcome import RunOutcome
+from roundtrip.measure.outcome import ClaimOutlook, RunOutcome
 from roundtrip.measure.tree import RunTree
 from roundtrip.report.build import build_report
 from roundtrip.sites.site import Case
@@ -72,14 +74,12 @@ def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> l
     return cases
 
 
-def outlook(
-    campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
-) -> outcome.ClaimOutlook:
+def outlook(campaign: Campaign, toolchains: Any = EIGHT, partitions: int = 1) -> ClaimOutlook:
     cases = [item for plan in campaign.checks for item in expected(plan, toolchains, partitions)]
     return outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default_settings())
 
 
-def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> outcome.ClaimOutlook:
+def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> ClaimOutlook:
     parameters = {"variants": (variants,), "mode": ("pingpong",)}
     check = CheckPlan("NetPIPE", 6, EIGHT[:toolchains], None, parameters)
     file = Path("night.toml")
@@ -142,9 +142,8 @@ def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> Non
     claims = outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default_settings())
     claims.require_enough_launches()
     assert claims.warning() is None
-    assert list(claims.dry_run_lines()) == [
-        "claims: none: a simulation gives the same values each time"
-    ]
+    line = "claims: none: a simulation gives the same values each time"
+    assert list(claims.dry_run_lines()) == [line]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
@@ -218,13 +217,11 @@ def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
         (8, "6 of 8 launches completed; 1 of 6 disturbed"),
     ],
 )
-def test_terminal_and_report_show_the_same_count(
-    make_tree: Maker, target: int, summary: str
-) -> None:
+def test_terminal_and_report_count_alike(make_tree: Maker, target: int, summary: str) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     with content(tree.path / "state.json") as state:
         state["expected"][0]["launches"] = target
-    report = build_report(data.read_bundle(bundle.build_bundle(tree.path)))
+    report = build_report(read_tree(tree))
     assert dict(report.title_facts)["Launches"] == summary
     assert next(RunOutcome.from_tree(RunTree(tree.path)).describe_lines()) == f"1 case: {summary}"
 
@@ -276,9 +273,8 @@ def test_a_complaint_of_the_partner_is_not_taken_for_its_words(name: str) -> Non
     complaint = "[a1][[1,1],0][btl_tcp_frag.c:242] readv failed: Connection reset by peer (104)\n"
     last_words = "crash: rank 1: wrong data\n"
     assert last_words in text
-    assert completion.describe_first_failure(
-        text.replace(last_words, last_words + complaint)
-    ).endswith(SAID)
+    text = text.replace(last_words, last_words + complaint)
+    assert completion.describe_first_failure(text).endswith(SAID)
 
 
 def test_several_ranks_that_failed_at_once_are_all_named() -> None:
@@ -289,10 +285,8 @@ def test_several_ranks_that_failed_at_once_are_all_named() -> None:
 
 
 def test_without_a_rank_the_last_line_is_all_there_is() -> None:
-    assert (
-        completion.describe_first_failure("first\nno space left\n ---\n\n")
-        == "last words: no space left"
-    )
+    words = completion.describe_first_failure("first\nno space left\n ---\n\n")
+    assert words == "last words: no space left"
     assert completion.describe_first_failure(" \n--\n") == ""
 
 

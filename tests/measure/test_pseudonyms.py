@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker
+from measure.conftest import ENVIRON, Maker, read_cases
 from support.json_files import edit
 from support.synthetic import SyntheticTree, pseudonym
 
@@ -60,7 +60,7 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
 
 def test_an_empty_name_of_a_host_fails_its_launch_alone(two_launches: SyntheticTree) -> None:
     edit(two_launches.launch_folder(2, ENVIRON) / "run.json", hosts=[""])
-    cases = pl.read_parquet(bundle.build_bundle(two_launches.path) / "cases.parquet")
+    cases = read_cases(two_launches)
     reasons = cases.filter(pl.col("status") == "failed")["reason"].to_list()
     assert reasons == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
 
@@ -153,9 +153,7 @@ def test_processes_at_once_make_one_key(state: Path) -> None:
     assert len(keys) == 1 and len(keys.pop().strip()) == 64
 
 
-def test_another_user_of_the_site_names_the_shared_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_user_names_the_shared_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key_file = tmp_path / "shared.key"
     key_file.write_text("a secret of the whole site\n")
     key_file.chmod(0o400)
@@ -173,9 +171,7 @@ def test_a_key_that_others_can_use_is_refused(mode: int) -> None:
         pseudonyms.ensure_site_key("here")
 
 
-def test_what_is_no_key_is_refused_and_not_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "given.key"
     monkeypatch.setenv(pseudonyms.SITE_KEY_VARIABLE, str(file))
     with pytest.raises(UserError, match=r"given\.key: missing: ROUNDTRIP_SITE_KEY names it"):

@@ -72,9 +72,7 @@ def test_each_limit_is_named(
         file_reader.require_decodable([table])  # the next file has a process of its own
 
 
-def test_a_table_that_makes_polars_panic_is_named(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_makes_polars_panic(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = "import polars; raise polars.exceptions.PanicException"
     hostile_task = task(table.parent, monkeypatch, body)
     with ReaderProcess() as file_reader, pytest.raises(UserError, match="its decoder failed"):
@@ -88,9 +86,7 @@ def test_what_its_reader_can_say_is_left_to_it(table: Path) -> None:
     reader.require_decodable_bundle(table.parent)
 
 
-def test_rows_count_over_all_tables_that_are_read_together(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_all_tables_count(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "BASE_ROWS", 1000)
     monkeypatch.setattr(reader, "ROWS_PER_BYTE", 0)
     second_table = table.with_name("points.parquet")
@@ -103,9 +99,7 @@ def test_rows_count_over_all_tables_that_are_read_together(
         reader.require_decodable_bundle(table.parent)
 
 
-def test_a_small_table_that_unpacks_to_much_is_refused(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_unpacks_to_much(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 110 << 20)
     pl.DataFrame({"a": ["x" * (120 << 20)]}).write_parquet(table)
     assert table.stat().st_size < 1 << 20
@@ -113,9 +107,7 @@ def test_a_small_table_that_unpacks_to_much_is_refused(
         reader.require_decodable_bundle(table.parent)
 
 
-def test_limits_grow_with_what_a_file_really_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ReadingLimits.for_size(1 << 20).memory_bytes == reader.BASE_MEMORY_BYTES + (32 << 20)
     assert ReadingLimits.for_size(1 << 40).memory_bytes == reader.MAX_MEMORY_BYTES
     (tmp_path / "holes").touch()
@@ -131,9 +123,7 @@ def test_limits_grow_with_what_a_file_really_holds(
             ReadingLimits.for_size(0)
 
 
-def test_a_large_samples_file_is_read_as_a_small_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_samples_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = SyntheticTree(tmp_path / "run", launches=1, sizes=[1, 1024], samples=3).write()
     (file, *_) = sorted(tree.path.rglob("samples.csv"))
     for content in (file.read_bytes(), file.read_bytes() + b"netpipe,\n"):
@@ -146,9 +136,7 @@ def test_a_large_samples_file_is_read_as_a_small_one(
         assert [*map(str, limited_samples.faults)] == [*map(str, direct_samples.faults)]
 
 
-def test_a_cache_that_unpacks_to_much_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_unpacks_to_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published.save_cache(tmp_path, published.Cache(stamps={"one": "two"}))
     assert published.load_cache(tmp_path).stamps == {"one": "two"}
     monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 150 << 20)

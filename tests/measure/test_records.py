@@ -36,15 +36,17 @@ def test_a_case_id_has_its_parameters_sorted() -> None:
         ({"complete": "yes"}, "complete: input should be a valid boolean, not 'yes'"),
         ({"samples": {}}, "samples: 'rows' is missing"),
         ({"points": [{"case": "a"}]}, "points.0: "),
+        ({"points": 3}, "points: input should be a list, not 3"),
+        ({"coverage": {"measured": -1, "wanted": 2}}, "coverage.measured: input"),
+        ({"coverage": {"measured": 1}}, "coverage: 'wanted' is missing"),
+        ({"coverage": [4, 20]}, "coverage: input should be an object"),
         ({"disturbance": {"steal_s": "much"}}, "disturbance"),
         ({"ring": {"skipped": [{"variant": "mpi-rma"}]}}, "ring.skipped.0: 'reason' is missing"),
         ({"npb": {"choices": [{"of": "x"}]}}, "npb.choices.0: 'chosen' is missing"),
         ({"npb": {"verification": {"history": ""}}}, "npb.verification"),
     ],
 )
-def test_a_wrong_value_is_named(
-    launch_folder: Path, changes: dict[str, Any], complaint: str
-) -> None:
+def test_a_wrong_value_is_named(launch_folder: Path, changes: Any, complaint: str) -> None:
     file = launch_folder / "run.json"
     edit(file, **changes)
     with pytest.raises(UserError) as error:
@@ -52,7 +54,12 @@ def test_a_wrong_value_is_named(
     assert complaint in error.value.message
     assert error.value.line is not None
     line = file.read_text().splitlines()[error.value.line - 1]
-    assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring", "npb"}
+    assert f'"{next(iter(changes))}"' in line or changes.keys() & {
+        "disturbance",
+        "ring",
+        "npb",
+        "coverage",
+    }
 
 
 @pytest.mark.parametrize(
@@ -154,9 +161,7 @@ SLOW = {**_status(), "rtt_ms": 4.0}
         ({"after": None}, "the link did not answer when the launch ended"),
     ],
 )
-def test_a_link_may_be_wrong_from_the_start_die_or_be_taken_away(
-    changes: dict[str, Any], fault: str
-) -> None:
+def test_a_link_may_be_wrong_die_or_be_taken_away(changes: dict[str, Any], fault: str) -> None:
     assert launch.link_failure_reason(record() | changes) == fault
 
 
@@ -182,7 +187,7 @@ def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
     assert launch.max_one_way_ms(lease) is None
 
 
-def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
+def test_a_launch_over_a_touched_link_fails(
     make_tree: Maker,
 ) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from measure.conftest import ENVIRON
+from support.bundles import read_tree
 from support.json_files import content
 from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.content import data
 from roundtrip.history import night_rows
-from roundtrip.measure import bundle, bundle_rows, samples
+from roundtrip.measure import bundle_rows, samples
 from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA, SAMPLES_SCHEMA
 from roundtrip.measure.launches import scan_launches
 from roundtrip.measure.run_record import Seal
@@ -125,32 +126,6 @@ def test_windows_line_ends_and_quotes_are_read(tmp_path: Path) -> None:
     assert result.frame["case"].to_list() == ["pingpong/same", "ping,pong"]
 
 
-rows = st.tuples(
-    st.sampled_from(["netpipe", "übung"]),
-    st.sampled_from(["pingpong/same", "<script>"]),
-    st.integers(0, 2**53),
-    st.integers(0, 10**6),
-    st.floats(1e-15, 1e15),
-)
-
-
-@settings(deadline=None)
-@given(st.lists(rows, min_size=1, max_size=30))
-def test_the_fast_and_the_slow_path_agree(
-    sample_rows: list[tuple[str, str, int, int, float]],
-) -> None:
-    body = "".join(
-        f"{study},{case},mpi,{size},measure,{rep},time_per_message,{value!r},s\n"
-        for study, case, size, rep, value in sample_rows
-    ).encode()
-    fast_frame = samples._parse_fast(body)
-    slow_frame, problems = samples._parse_lines(body, 1, Path("f"))
-    assert problems == []
-    assert fast_frame is not None
-    assert fast_frame.equals(slow_frame)
-    assert fast_frame["value"].to_list() == [value for *_, value in sample_rows]
-
-
 #: Pieces of rows, good and bad, of which any order may be tried.
 pieces = st.sampled_from(
     [
@@ -166,10 +141,12 @@ pieces = st.sampled_from(
 
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
-    """Rows of which some have had a piece put in, or in the place of a field."""
+    """Good rows, of which some have had a piece put in, or in the place of a field."""
     lines = []
     for _ in range(draw(st.integers(1, 4))):
-        fields = GOOD.split(b",")
+        size, rep = draw(st.integers(0, 2**53)), draw(st.integers(0, 10**6))
+        row = f"netpipe,<übung>,mpi,{size},measure,{rep},time_per_message,"
+        fields = f"{row}{draw(st.floats(1e-15, 1e15))!r},s".encode().split(b",")
         for _ in range(draw(st.integers(0, 2))):
             position, piece = draw(st.integers(0, len(fields) - 1)), draw(pieces)
             fields[position] = draw(
@@ -279,11 +256,11 @@ def test_what_an_unsealed_launch_shows_even_so(tree: SyntheticTree, name: str) -
 
 
 def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: SyntheticTree) -> None:
-    sealed_data = data.read_bundle(bundle.build_bundle(two_launches.path))
+    sealed_data = read_tree(two_launches)
     assert sealed_data.launches["sealed"].to_list() == [True, True]
     assert "not sealed" not in repr(launches.build_section(sealed_data))
     unseal(two_launches.launch_folder(2, ENVIRON))
-    mixed_data = data.read_bundle(bundle.build_bundle(two_launches.path))
+    mixed_data = read_tree(two_launches)
     assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
     assert mixed_data.launches["sealed"].to_list() == [True, False]
     assert "1 launch of 2 is not sealed" in repr(launches.build_section(mixed_data))

@@ -77,9 +77,7 @@ LOST_REASON = "8 lost by a controller that restarted without its state"
         ),
     ],
 )
-def test_a_case_is_not_given_up_because_of_slurm(
-    slurm_stage: Stages, player: Any, words: list[str]
-) -> None:
+def test_no_case_is_given_up_because_of_slurm(slurm_stage: Stages, player: Any, words: Any) -> None:
     """Four rounds without a launch, twice as many as give a case up, then all is measured."""
     campaign = slurm_stage(player)
     assert campaign.run()
@@ -90,9 +88,7 @@ def test_a_case_is_not_given_up_because_of_slurm(
     assert all(part in text for part in words), text
 
 
-def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(
-    stage: Stages, failing_command: Any
-) -> None:
+def test_a_silent_slurm_ends_the_run_at_its_deadline(stage: Stages, failing_command: Any) -> None:
     failing_command("squeue", failures=999)
     campaign = stage(lambda *_: None)
     campaign.scheduler = "slurm"
@@ -139,9 +135,7 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert message.startswith(f"{WAITING}: Resources; Slurm expects it to start at 2026-11-2")
 
 
-def test_slurm_is_not_asked_whenever_somebody_looks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slurm_is_not_asked_at_each_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"echo x >> {tmp_path}/calls\necho '9|PENDING|Licenses|N/A|N/A|{MINE}'"
     write_program(tmp_path / "squeue", script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -204,8 +198,6 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     scheduler.describe_run_outages(run_dir)
 
 
-Stages = Callable[..., Any]
-
 #: As a job of two nodes left it that a partition of a higher tier preempted (Slurm 22.05).
 PREEMPTED = """\
 slurmstepd-a1: error: *** JOB 2 ON a1 CANCELLED AT 2026-11-22T10:07:01 DUE TO PREEMPTION ***
@@ -252,9 +244,7 @@ def blocked(case: Any, folder: Path, reason: str) -> None:
 
 
 @pytest.mark.parametrize(("error", "passed"), [(PREEMPTED, 3), (CANCELLED, 0)])
-def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
-    stage: Stages, error: str, passed: int
-) -> None:
+def test_a_preempted_launch_is_repeated(stage: Stages, error: str, passed: int) -> None:
     """Three times in a row: a launch that failed so often is given up."""
     campaign = stage(failing_with(error, times=3))
     campaign.run()
@@ -325,7 +315,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     assert calls.exists() is bool(passed)
 
 
-def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
+def test_a_maintenance_beyond_the_time_limit_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scontrol(tmp_path, [kept(7200)], monkeypatch)

@@ -17,6 +17,7 @@ NAMES = re.compile(
     r"(^|/)(bundle|imported|report\.(html|json|md)|summary\.md|warnings\.txt|search\.json|"
     r"source\.json)(/|$)"
 )
+STORE_NAME = re.compile(r"store\.[A-Z_]+")
 #: What a file has in which any of them may be; parsing all files takes long.
 CANDIDATE = re.compile(
     r"""["'/](bundle|imported|report\.|summary\.|warnings\.|search\.|source\.)|/ store\.[A-Z]"""
@@ -36,9 +37,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if NAMES.search(node.value) and id(node) not in documentation:
                 yield node.lineno, node.value
-        elif isinstance(node, ast.BinOp) and re.fullmatch(
-            r"store\.[A-Z_]+", ast.unparse(node.right)
-        ):
+        elif isinstance(node, ast.BinOp) and STORE_NAME.fullmatch(ast.unparse(node.right)):
             yield node.lineno, ast.unparse(node)
 
 
@@ -56,12 +55,8 @@ def test_no_other_module_knows_where_a_bundle_is() -> None:
 
 
 def test_a_path_that_is_joined_by_hand_is_found() -> None:
-    lines = [
-        'page = revision / "report.html"',
-        'x = f"{night}/bundle"',
-        "y = night / store.FACTS_FILE",
-    ]
-    assert len(list(uses(ast.parse("\n".join(lines))))) == len(lines)
+    code = 'page = one / "report.html"; x = f"{night}/bundle"; y = night / store.FACTS_FILE'
+    assert len(list(uses(ast.parse(code)))) == 3
 
 
 @pytest.mark.parametrize(
@@ -86,9 +81,8 @@ def test_nights_and_revisions_are_in_the_order_of_their_numbers(tmp_path: Path) 
         for name in ("r10", "r9", "r0", "rx"):
             (tmp_path / night / name).mkdir(parents=True)
     (tmp_path / "2026-11-22").symlink_to("2026-11-21")
-    labels = [
-        store.revision_name(store.bundle_folder(path)) for path in store.all_revisions(tmp_path)
-    ]
+    folders = [store.bundle_folder(path) for path in store.all_revisions(tmp_path)]
+    labels = [store.revision_name(folder) for folder in folders]
     order = ("2026-11-20", "2026-11-21", "2026-11-21.2", "2026-11-21.10")
     assert labels == [f"{night}/{name}" for night in order for name in ("r9", "r10")]
 

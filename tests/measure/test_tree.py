@@ -24,7 +24,7 @@ def begin(runs: Path, name: str = "site", **options: Any) -> tree.RunTree:
     return tree.create_tree(runs, campaign, here, Matrix((), ()), **options)
 
 
-def test_a_night_finds_the_run_it_began_and_no_other(
+def test_a_night_finds_its_run_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also not that of an earlier job with the same number."""
@@ -40,9 +40,7 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     assert tree.find_night_run(runs, "other", "site", "one") is None
 
 
-def test_the_path_of_a_run_is_absolute_and_without_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_path_of_a_run_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = begin(tmp_path / "runs")
     (tmp_path / "link").symlink_to("runs")
     monkeypatch.chdir(tmp_path)
@@ -53,9 +51,7 @@ def test_the_path_of_a_run_is_absolute_and_without_links(
 
 
 @pytest.mark.parametrize("report", [True, False])
-def test_a_run_is_resumed_for_the_launches_and_the_report_it_lacks(
-    tmp_path: Path, report: bool
-) -> None:
+def test_a_run_is_resumed_for_what_it_lacks(tmp_path: Path, report: bool) -> None:
     runs = tmp_path / "runs"
     run = begin(runs, report=report)
     assert tree.newest_unfinished_run(runs, "night", "site").path == run.path
@@ -83,22 +79,17 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
     def options(kind: str, label: str) -> list[str]:
-        return schedulers.scheduler_of_reframe_name(kind).reframe_job_options(
-            scheduler.job_comment(label)
-        )
+        comment = scheduler.job_comment(label)
+        return schedulers.scheduler_of_reframe_name(kind).reframe_job_options(comment)
 
     (comment, _) = options("slurm", "nacht prüfung/b/c")
     assert comment == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
     assert options("local", "a/b/c") == []
-    assert options("squeue", "a/b/c") == [
-        "--job-option=comment=roundtrip:a/b/c",
-        "--job-option=--no-requeue",
-    ]
+    requeue = "--job-option=--no-requeue"
+    assert options("squeue", "a/b/c") == ["--job-option=comment=roundtrip:a/b/c", requeue]
 
 
-def test_a_run_keeps_the_thresholds_that_it_began_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_keeps_its_thresholds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = analysis.default_toml().replace("load_above_cores = 1.0", "load_above_cores = 7.5")
     folder = tmp_path / "checkout"
     for part in ("campaigns", "checks", "site-configs/noisy"):

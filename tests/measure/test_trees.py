@@ -1,6 +1,5 @@
 """Somebody else's tree: regular files in it only; what one launch's files hold fails it alone."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON
+from measure.conftest import ENVIRON, read_cases
 from support.synthetic import SyntheticTree
 
 from roundtrip import files
@@ -105,9 +104,7 @@ def test_a_run_s_own_files_are_no_links(tree: SyntheticTree, tmp_path: Path, nam
         bundle.build_bundle(tree.path)
 
 
-def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
-    tree: SyntheticTree, tmp_path: Path
-) -> None:
+def test_only_files_in_env_are_taken(tree: SyntheticTree, tmp_path: Path) -> None:
     (tmp_path / "shadow").write_text("root:x")
     (tree.path / "env" / "shadow").symlink_to(tmp_path / "shadow")
     (tree.path / "env" / "etc").symlink_to("/etc")
@@ -187,11 +184,11 @@ def put(file: Path, old: str, new: str) -> None:
         ("samples.csv", ",mpi,1,", ",mpi,9007199254740993,", "size_bytes '9007199254740993'"),
     ],
 )
-def test_one_bad_launch_leaves_the_others(
+def test_a_bad_launch_leaves_the_others(
     tree: SyntheticTree, name: str, old: str, new: str, fault: str
 ) -> None:
     put(tree.launch_folder(2, ENVIRON) / name, old, new)
-    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
+    cases = read_cases(tree)
     reason_by_status = dict(cases.select("status", "reason").iter_rows())
     assert sorted(cases["status"]) == ["failed", "missing", "passed"]
     assert reason_by_status["failed"].startswith(f"{name}:")
@@ -225,18 +222,13 @@ def test_the_fence_holds_whatever_comes(
 def test_a_folder_with_a_name_that_is_no_text(tree: SyntheticTree) -> None:
     folder = tree.launch_folder(2, ENVIRON)
     folder.rename(folder.with_name("Net\udcff\nPIPE"))
-    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
+    cases = read_cases(tree)
     failed_cases = cases.filter(pl.col("status") == "failed")
     assert f"002/{ENVIRON}/Net??PIPE" in failed_cases["launch"].to_list()
 
 
 def test_what_reframe_captured_of_a_job_may_be_anything(tree: SyntheticTree) -> None:
     tree.fail_launch(2, ENVIRON, fail_reason="job error: \ud800\x1b[31m\nmore", job_exitcode=10**15)
-    cases = pl.read_parquet(bundle.build_bundle(tree.path) / "cases.parquet")
+    cases = read_cases(tree)
     (reason,) = cases.filter(pl.col("status") == "failed")["reason"]
     assert reason == "job error: ??[31m; exit status 1000000000000000"
-
-
-def test_the_live_campaign_reads_through_the_same_fence(tree: SyntheticTree) -> None:
-    put(tree.launch_folder(2, ENVIRON) / "case.json", '"NetPIPE"', json.dumps("x" * 5000))
-    assert [launch.status for launch in scan_launches(tree.path)] == ["passed", "failed"]
