@@ -15,6 +15,7 @@ from support.simulated import simulate
 from roundtrip.compare import comparison, model
 from roundtrip.compare.comparison import Watch
 from roundtrip.compare.model import Comparison, Row, Status
+from roundtrip.compare.side import Fact
 from roundtrip.errors import UserError
 from roundtrip.measure import records
 from roundtrip.stats.verdicts import q_values
@@ -190,9 +191,7 @@ def test_boosts_are_matched_by_their_mpi(tree: Tree, between: Between) -> None:
     pairs = {(row.series.base.toolchain, row.series.new.toolchain) for row in comparison.rows}
     assert pairs == {(OPENMPI, THIRD), (MPICH, "mpich50-boost174")}
     assert all(row.series.point.what.startswith("Boost") for row in comparison.rows)
-    assert ("Boost", "1.81.0", "1.74.0") in {
-        (fact.name, fact.base, fact.new) for fact in comparison.facts
-    }
+    assert Fact("Boost", "1.81.0", "1.74.0") in comparison.facts
 
 
 def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
@@ -244,9 +243,7 @@ def test_a_spack_hash_chooses_a_side(
     (run.path / "env" / "toolchains.json").write_text(json.dumps(toolchains))
     comparison = between(f"{run.path}:spack=abcd", f"{run.path}:spack={choice}")
     assert comparison.exit_status == 1
-    assert ("Spack hash", "abcdefgh", shown) in {
-        (fact.name, fact.base, fact.new) for fact in comparison.facts
-    }
+    assert Fact("Spack hash", "abcdefgh", shown) in comparison.facts
 
 
 def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: Between) -> None:

@@ -85,7 +85,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"ab"', '"--checks"', '"--set"', '"--fail-on"'),
     ),
     r"roundtrip schema \S+": (
-        "tests/cli/test_share.py::test_every_key_is_described_and_the_version_is_fixed",
+        "tests/cli/test_current.py::test_every_key_is_described_and_the_version_is_fixed",
         '"schema"',
     ),
     r"roundtrip compare .*": (
@@ -93,7 +93,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"compare"', '"--toolchains"', '"--format"'),
     ),
     r"roundtrip collect .*": (
-        "tests/cli/test_share.py::test_the_one_line_names_a_bundle_that_holds",
+        "tests/cli/test_current.py::test_the_one_line_names_a_bundle_that_holds",
         '"collect"',
     ),
     r"roundtrip report .*": (

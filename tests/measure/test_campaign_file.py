@@ -124,44 +124,24 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
         (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
         (GOOD.replace("= 4", "= [[4]]"), 7, "variables.budget: input should be a text or a number"),
         (GOOD.replace("= 4", "= 2026-11-27"), 7, "variables.budget: input should be a text or"),
-        (
-            having("allow_untold = true\nallow_undecided = true"),
-            2,
-            "allow_untold: is the former name of allow_undecided, which is given too: remove it",
-        ),
-        (
-            having("allow_undecided = 1"),
-            2,
-            "allow_undecided: input should be a valid boolean, not 1",
-        ),
+        (having("allow_untold = true\nallow_undecided = true"), 2, "which is given too: remove it"),
+        (having("allow_undecided = 1"), 2, "allow_undecided: input should be a valid boolean"),
         (having('nodes = "some"'), 2, "nodes: input should be 'all'"),
         (having("rounds_a_night = 3"), 2, 'add nodes = "all"'),
         (having('nodes = "all"\nrounds_a_night = 0'), 3, "or equal to 1"),
-        (
-            having('nodes = "all"\nextra_launches = 1'),
-            3,
-            'extra_launches is not for nodes = "all": a pair is launched again in a later night',
-        ),
+        (having('nodes = "all"\nextra_launches = 1'), 3, 'extra_launches is not for nodes = "all"'),
         (having('nodes = "all"\nsequential = true'), 3, "sequential is not"),
         (GOOD.replace("toolchains", "toolchain"), 5, "unknown key 'toolchain'"),
         (having("abba_seed = 3"), 2, "abba_seed is for a run of `roundtrip"),
-        *(
-            (having(f"confirm = {value}"), 2, f"confirm: {complaint}")
-            for value, complaint in (
-                *(
-                    (text, "a time such as 90s, 20m or 1h30m, at most a week, not ")
-                    for text in NONE
-                ),
-                ("30", "input should be a valid string, not 30"),
-                ("true", "input should be a valid string, not True"),
-                ('"25h"', "a part of time_limit_minutes = 1440, not '25h', which is longer"),
-            )
-        ),
+        *((having(f"confirm = {text}"), 2, "confirm: a time such as 90s, 20m or") for text in NONE),
+        (having("confirm = 30"), 2, "confirm: input should be a valid string, not 30"),
+        (having("confirm = true"), 2, "confirm: input should be a valid string, not True"),
+        (having('confirm = "25h"'), 2, "a part of time_limit_minutes = 1440, not '25h', which is"),
         (having('confirm = "5m"\nnodes = "all"'), 2, "confirm is not for nodes"),
         (
             having('confirm = "5m"\nsequential = true'),
             2,
-            "confirm is not for a run of `roundtrip ab`",
+            "confirm is not for a run of `roundtrip",
         ),
     ],
 )

@@ -120,50 +120,36 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     assert tree.state["pins"] == first_pins
 
 
-def test_a_program_that_is_replaced_ends_the_run(begun: Any, program: Path, tmp_path: Path) -> None:
-    def player(case: Any, folder: Path, attempts: int) -> None:
-        write_launch(case, folder)
-        if attempts == 1:
-            program.write_text("another")
-
-    campaign = begun(player)
-    assert campaign.run()
-    assert sum(campaign.passed().values()) == 2, "of the first round; the second is of both"
-    message = f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
-    assert campaign.tree.state["stopped"].startswith(message)
-    assert not RunOutcome.from_tree(campaign.tree).is_complete
-    (campaign.tree.path / "env").mkdir(exist_ok=True)
-    bundle_data = read_tree(campaign.tree)
-    reasons = bundle_data.launches.filter(status="missing")["reason"]
-    assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
-    message = r"state.json: mismatch: program netpipe \S+ has changed since"
-    with pytest.raises(UserError, match=message):
-        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
-
-
-@pytest.mark.parametrize(("last_attempt", "passed"), [(1, 2), (2, 4)])
-def test_a_library_that_is_replaced_fails_its_launches(
-    begun: Any, program: Path, linked_program: Path, tmp_path: Path, last_attempt: int, passed: int
+@pytest.mark.parametrize(
+    ("kind", "last_attempt", "passed"), [("program", 1, 2), ("library", 1, 2), ("library", 2, 4)]
+)
+def test_what_is_replaced_between_rounds_ends_the_run(
+    begun: Any, linked_program: Path, program: Path, kind: str, last_attempt: int, passed: int
 ) -> None:
-    """In the second round, or in the last one."""
-    library = tmp_path / "lib" / "libmpi.so.40.1"
+    """Of the round after which it was replaced, launches are of both libraries, and fail."""
     linked_program.replace(program)
+    file = program if kind == "program" else program.parent / "lib" / "libmpi.so.40.1"
 
     def player(case: Any, folder: Path, attempts: int) -> None:
         write_launch(case, folder)
         if attempts == last_attempt:
-            library.write_bytes(library.read_bytes() + b"another")
+            file.write_bytes(file.read_bytes() + b"another")
 
     campaign = begun(player)
     assert campaign.run()
     assert sum(campaign.passed().values()) == passed
-    message = f"mismatch: library {library.name} ({library}) has changed since the run began: sha"
+    message = f"mismatch: {kind} {file.name} ({file}) has changed since the run began: sha256 "
     assert campaign.tree.state["stopped"].startswith(message)
-    failed = [launch for launch in scan_launches(campaign.tree.path) if launch.status == "failed"]
-    assert len(failed) == 2 and all(launch.reason.startswith(message) for launch in failed)
+    launches = scan_launches(campaign.tree.path)
+    reasons = [launch.reason for launch in launches if launch.status == "failed"]
+    assert len(reasons) == 2 and all(reason.startswith(message) for reason in reasons)
     assert not RunOutcome.from_tree(campaign.tree).is_complete
-    with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
-        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+    (campaign.tree.path / "env").mkdir(exist_ok=True)
+    missing = read_tree(campaign.tree).launches.filter(status="missing")["reason"]
+    stop = f"stopped: mismatch: {kind} {file.name} (private-"
+    assert len(missing) and all(stop in reason for reason in missing)
+    with pytest.raises(UserError, match=rf"mismatch: {kind} {file.name} \S+ has changed since"):
+        environment.require_unchanged(campaign.tree, program.with_name("night.toml"))
 
 
 def test_a_link_to_another_library_is_a_change(

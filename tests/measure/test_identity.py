@@ -314,11 +314,7 @@ def reasons(tree: SyntheticTree) -> list[str]:
         ("node", {"governor": "powersave"}, "governor was performance in launch"),
         ("node", {"kernel": "6.1.0-41-amd64"}, "kernel was 6.1.0-40-amd64 in launch"),
         ("node", {"memory": "471 GiB"}, "memory was '503 GiB' in launch"),
-        (
-            "node",
-            {"interfaces": {"eth1": "MTU 576", "veth7": "up"}},
-            "interface eth1 was 'MTU 1500'",
-        ),
+        ("node", {"interfaces": {"eth1": "MTU 576", "veth7": "up"}}, "interface eth1 was 'MTU 15"),
         ("node", {"adapters": ["mlx5_0: firmware 9"]}, "adapters was 'mlx5_0: MT_00"),
         ("case", {"tuning": {"UCX_TLS": "tcp"}}, "tuning by the user was none in launch"),
     ],

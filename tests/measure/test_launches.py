@@ -109,41 +109,30 @@ def test_a_session_that_stops_keeps_what_it_copied(
     assert (second.status, second.reason) == (("passed", "") if is_copied else ("failed", reason))
 
 
-def fail_build(tree: SyntheticTree, **entry: Any) -> None:
-    """Let the build of the tree's one launch fail."""
-    shutil.rmtree(tree.launch_folder(1, ENVIRON))
-    name = f"build_workloads ~local:smp+{ENVIRON}"
-    reason = "build error: build job failed with exit code: 3"
-    facts = {"display_name": name, "fixture": True, "fail_reason": reason, **entry}
-    build = tree.report_entry(1, ENVIRON, "fail", **facts)
-    tree.write_report(1, [build, tree.report_entry(1, ENVIRON, "fail_deps", stagedir=None)])
-
-
-BUILD_FAILURE = "build_workloads failed: build error: build job failed with exit code: 3"
-
-
-def test_a_build_that_failed_is_the_reason_of_its_tests(tree: SyntheticTree) -> None:
-    fail_build(tree)
-    launch = the_failed(tree)
-    assert (launch.case_id, launch.reason) == (tree.case_id(ENVIRON), BUILD_FAILURE)
-
-
 @pytest.mark.parametrize(
-    ("output", "error"),
+    ("output", "words"),
     [
-        ("[1/2] c++ a.cpp\na.hpp:3:5: error: no \x07such type\na.hpp:9: error: more", "a.hpp:3:5"),
-        ("ld: a.o: in f: undefined reference to `g()'\n", "ld: a.o"),
-        ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", "CMake Error at"),
+        ("[1/2] c++ a.cpp\na.hpp:3:5: error: no \x07such type\na.h:9: error: more", ": a.hpp:3:5"),
+        ("ld: a.o: in f: undefined reference to `g()'\n", ": ld: a.o"),
+        ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", ": CMake Error at"),
+        ("-- Found MPI\n", ""),
     ],
 )
-def test_the_first_error_of_a_build(tree: SyntheticTree, output: str, error: str) -> None:
-    fail_build(tree, fail_phase="compile", stagedir="/anywhere/build_workloads_1")
+def test_the_first_error_of_a_build(tree: SyntheticTree, output: str, words: str) -> None:
+    shutil.rmtree(tree.launch_folder(1, ENVIRON))
+    name, error = f"build_workloads ~local:smp+{ENVIRON}", "build error: build job failed"
+    facts = {"display_name": name, "fixture": True, "fail_phase": "compile", "fail_reason": error}
+    facts["stagedir"] = "/anywhere/build_workloads_1"
+    build = tree.report_entry(1, ENVIRON, "fail", **facts)
+    tree.write_report(1, [build, tree.report_entry(1, ENVIRON, "fail_deps", stagedir=None)])
     folder = tree.path / "rounds/001/stage/local/smp" / ENVIRON / "build_workloads_1"
     folder.mkdir(parents=True)
     (folder / "rfm_build.out").write_text(output)
-    reason = the_failed(tree).reason
-    assert reason.startswith(f"{BUILD_FAILURE}: {error}")
-    assert reason.isprintable()
+    launch = the_failed(tree)
+    assert launch.case_id == tree.case_id(ENVIRON)
+    assert launch.reason.startswith(f"build_workloads failed: {error}{words}")
+    assert launch.reason.isprintable()
+    assert words or launch.reason.endswith(error)
 
 
 def test_a_missing_launch_has_the_reason_of_the_last_failure(make_tree: Maker) -> None:

@@ -127,10 +127,7 @@ def test_options_of_the_partition_choose_nodes(
     ("access", "complaint"),
     [
         ("--constraint=gpu", "none of the 8 nodes of partition 'p' .* ask for: --constraint=gpu"),
-        (
-            "--constraint=[ib*1&fat*1]",
-            r"chosen by --constraint=\[ib\*1&fat\*1\]: brackets and counts",
-        ),
+        ("--constraint=[ib*1&fat*1]", r"by --constraint=\[ib\*1&fat\*1\]: brackets and counts"),
         ("--constraint='(ib'", r"=\(ib: a parenthesis is not closed; right are features with &"),
         ("--constraint=ib&", "a feature is missing"),
         ("--constraint='ib fat'", "'fat' is not expected there"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker, read_cases
+from measure.conftest import ENVIRON, Maker, read_cases, write_program
 from support.json_files import edit
 from support.synthetic import SyntheticTree, pseudonym
 
@@ -251,11 +251,10 @@ def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
 def test_hosts_that_slurm_lists_are_known_without_a_run_tree(tmp_path: Path) -> None:
     sinfo = tmp_path / "bin" / "sinfo"
     sinfo.parent.mkdir()
-    sinfo.write_text("#!/bin/sh\necho n7\necho n8\necho n7\n")
-    sinfo.chmod(0o755)
+    write_program(sinfo, "echo n7; echo n8; echo n7")
     hosts = pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym
     assert hosts == {at_site(host): host for host in ("n7", "n8")}
-    sinfo.write_text("#!/bin/sh\nexit 1\n")
+    write_program(sinfo, "exit 1")
     assert pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym == {}
 
 

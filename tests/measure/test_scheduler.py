@@ -56,25 +56,18 @@ def log_lost_job(folder: Path) -> None:
         log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
 
 
-LOST_REASON = "8 lost by a controller that restarted without its state"
+SILENCE = f"srun: error: {CONTROLLER_LOST_MESSAGE}\n"
+LIMIT = "sbatch: error: AssocMaxSubmitJobLimit\n"
+LOST = "Slurm displaced 8 launches (8 lost by a controller that restarted without its state)"
 
 
 @pytest.mark.parametrize(
     ("player", "words"),
     [
-        (
-            failing_with(f"srun: error: {CONTROLLER_LOST_MESSAGE}\n", 4),
-            ["Slurm did not answer: trying again"],
-        ),
+        (failing_with(SILENCE, 4), ["Slurm did not answer: trying again"]),
         (failing(4, log_silence), ["Slurm did not answer ", " s in total"]),
-        (
-            failing_with("sbatch: error: AssocMaxSubmitJobLimit\n", 4),
-            ["Slurm takes no more jobs of this user or account now"],
-        ),
-        (
-            failing(4, log_lost_job),
-            ["Slurm's controller lost its state", f"Slurm displaced 8 launches ({LOST_REASON})"],
-        ),
+        (failing_with(LIMIT, 4), ["Slurm takes no more jobs of this user or account now"]),
+        (failing(4, log_lost_job), ["Slurm's controller lost its state", LOST]),
     ],
 )
 def test_no_case_is_given_up_because_of_slurm(slurm_stage: Stages, player: Any, words: Any) -> None:
