@@ -126,7 +126,7 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
 def test_what_is_replaced_between_rounds_ends_the_run(
     begun: Any, linked_program: Path, program: Path, kind: str, last_attempt: int, passed: int
 ) -> None:
-    """Of the round after which it was replaced, launches are of both libraries, and fail."""
+    """The launches of the round in which it is replaced fail."""
     linked_program.replace(program)
     file = program if kind == "program" else program.parent / "lib" / "libmpi.so.40.1"
 
