@@ -110,9 +110,7 @@ def test_a_launch_that_takes_too_long_leaves_no_program(tmp_path: Path) -> None:
     require_ended(tmp_path)
 
 
-def test_a_stopped_search_leaves_no_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_leaves_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after TERM, which raises Terminated in the middle of a launch."""
     starter, read = stuck(tmp_path), subprocess.Popen.communicate
 
@@ -127,9 +125,7 @@ def test_a_stopped_search_leaves_no_program(
     require_ended(tmp_path)
 
 
-def test_a_build_that_took_too_long_is_tried_again(
-    tmp_path: Path,
-) -> None:
+def test_a_build_that_took_too_long_is_tried_again(tmp_path: Path) -> None:
     options = {"launch_command": "cat built", "metric": "(.+)"}
     build = "test -e ../../again || sleep 5; echo 3 > built"
     first = launcher(tmp_path, [Version("x")], build, build_timeout_s=0.2, **options)

@@ -127,9 +127,7 @@ def test_answers_alone_decide_so_that_an_interrupted_search_goes_on() -> None:
 
 
 @pytest.mark.parametrize("failing", [0, 3])
-def test_rounds_with_a_failed_launch_do_not_go_on_for_ever(
-    failing: int,
-) -> None:
+def test_rounds_with_a_failed_launch_do_not_go_on_for_ever(failing: int) -> None:
     asked: list[Question] = []
 
     def answer(question: Question) -> Answer:

@@ -13,8 +13,8 @@ from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Span
-from roundtrip.errors import UserError
 from roundtrip.content.blocks import Report, Table
+from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import NoAnswerError
 
 

@@ -31,10 +31,8 @@ STEPPED = "mpi, 16 KiB"
 
 @pytest.fixture
 def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    nights, facts = (
-        pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance")
-    )
-    site_ledger = ledger.Ledger(nights, facts, ())
+    tables = [pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance")]
+    site_ledger = ledger.Ledger(tables[0], tables[1], ())
     monkeypatch.setattr(ledger, "read_ledger", lambda *_: site_ledger)
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
@@ -164,9 +162,7 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
         steps.with_toolchain(step, "new")
 
 
-def test_a_set_of_nodes_is_switched_if_all_are_in_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_nodes_in_use_are_switched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     node_list = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
@@ -247,9 +243,7 @@ def test_what_slurm_prevented_is_launched_again(launched: Launched) -> None:
     assert launched(ends) == [KEPT, limit, "Slurm did not answer"]
 
 
-def test_what_failed_while_slurm_was_silent_is_no_fault_of_the_arm(
-    launched: Launched,
-) -> None:
+def test_what_failed_while_slurm_was_silent_is_no_fault_of_the_arm(launched: Launched) -> None:
     now = int(time.time()) + 100
     log = f"{now} lost 1 sacct error\n{now + 5} back 1\n"
     with pytest.raises(NoAnswerError, match="Slurm did not answer"):

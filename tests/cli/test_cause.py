@@ -216,9 +216,7 @@ def test_the_toolchain_of_before_is_switched_like_a_variable(played: Run) -> Non
     assert "Cannot be switched" not in result.output
 
 
-def test_the_command_that_goes_on_asks_for_the_same(
-    played: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_that_goes_on_is_the_same(played: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> float:
         raise KeyboardInterrupt
 

@@ -57,6 +57,12 @@ def test_a_file_gets_what_the_terminal_would(run_tree: str, tmp_path: Path) -> N
     assert (tmp_path / "junit.xml").read_text() == compare(*arguments).stdout
 
 
+def test_the_least_regression_that_fails(run_tree: str) -> None:
+    arguments = (run_tree, "--toolchains", OPENMPI, MPICH, "--fail-on")
+    assert compare(*arguments, "90%").exit_code == 0
+    assert compare(*arguments, "5 %").exit_code == 1
+
+
 def test_nothing_comparable_is_not_green(make_tree: Callable[..., Any], run_tree: str) -> None:
     other = make_tree("other", launches=10, environs=(OPENMPI,), mode="stream")
     result = compare(run_tree, str(other.path))
@@ -199,7 +205,7 @@ def test_interrupted_it_judges_and_goes_on_later(played: Played, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_in_abba_a_resumed_run_keeps_its_design(
+def test_abba_is_resumed_in_its_design(
     played: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed between the two sides of round 3: it and round 4, its mirror, give no value."""
@@ -255,9 +261,13 @@ def test_a_scheduler_that_ends_it_gets_the_verdict_too(played: Played) -> None:
     assert "--resume" in result.stderr
 
 
-def test_a_fault_of_a_request_names_no_file(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_side_that_never_comes_back_is_an_error(played: Played, tmp_path: Path) -> None:
+    result = played(OPENMPI, MPICH, fails=MPICH)
+    assert f"no launch with toolchain={MPICH}" in str(result.exception)
+    assert len(scan_launches(newest_tree(tmp_path))) <= 5
+
+
+def test_a_faulty_request_names_no_file(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(campaign: Campaign, site: object) -> Matrix:
         raise UserError("unknown toolchain 'nope'", campaign.file, 6)
 
@@ -266,7 +276,7 @@ def test_a_fault_of_a_request_names_no_file(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "words"),
     [
         ((OPENMPI, OPENMPI), "against itself"),
         ((OPENMPI, MPICH, "--budget", "soon"), "a time such as 90s"),
@@ -280,10 +290,8 @@ def test_a_fault_of_a_request_names_no_file(
         ((OPENMPI, "c/d"), "^'c/d' is no toolchain: a name has up to 100 letters"),
     ],
 )
-def test_bad_input_is_refused(
-    played: Played, tmp_path: Path, arguments: Any, complaint: str
-) -> None:
+def test_bad_input_is_refused(played: Played, tmp_path: Path, arguments: Any, words: str) -> None:
     result = played(*arguments)
     assert isinstance(result.exception, UserError)
-    assert re.search(complaint, str(result.exception))
+    assert re.search(words, str(result.exception))
     assert not (tmp_path / "runs").exists()

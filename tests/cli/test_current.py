@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,7 @@ def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
     assert not common.complete_toolchain("x")
 
 
-def test_without_a_makefile_the_next_command_is_there(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_makefile_it_names_roundtrip(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("campaigns", "checks"):
         (empty / name).mkdir()
     monkeypatch.chdir(empty)
@@ -139,9 +138,7 @@ def test_a_session_of_reframe_by_hand_is_no_run_of_a_site(empty: Path) -> None:
     assert common.default_site() == "odin"
 
 
-def test_the_activated_or_the_only_site_is_meant(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_activated_or_only_site_is_meant(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert common.default_site() == "local"
     publish(empty, "odin", "2026-11-02")
     assert common.default_site() == "odin"
@@ -196,11 +193,8 @@ def test_sentences_of_a_help_fill_its_lines(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", "80")
     page = CliRunner().invoke(app, ["run", "--help"]).stdout
     sentences = page.partition("Exit status")[2].partition("\n\n")[0].splitlines()
-    first_words = [line.split()[0] for line in sentences[1:]]
-    assert all(
-        len(line) + len(word) >= 77
-        for line, word in zip(sentences[1:], first_words[1:], strict=False)
-    )
+    for line, next_line in pairwise(sentences[1:]):
+        assert len(line) + len(next_line.split()[0]) >= 77, line
 
 
 @pytest.mark.parametrize(
@@ -211,9 +205,7 @@ def test_sentences_of_a_help_fill_its_lines(monkeypatch: pytest.MonkeyPatch) -> 
         ["bisect", "1", "2", "--over", "variable", "--launch", "true"],
     ],
 )
-def test_every_command_has_one_default_site(
-    words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_have_one_default_site(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_SITE", "simulated")
     context = parsed(words)
     site = "name" if words == ["site", "check"] else "site"

@@ -60,9 +60,7 @@ def test_a_node_whose_clock_runs_fast_is_named(tmp_path: Path) -> None:
     }
 
 
-def test_nodes_that_failed_or_were_lost_are_listed(
-    tmp_path: Path,
-) -> None:
+def test_nodes_that_failed_or_were_lost_are_listed(tmp_path: Path) -> None:
     PairNightWriter(tmp_path, nodes=8).night(0)
     facts = {"nodes_not_measured": [{**GONE, "node": pseudonym(6)}]}
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(n)]} for n in (0, 77)]}}
@@ -120,9 +118,7 @@ def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("emulated", "mark"), [(None, ""), (NODE_EMULATION, " (EMULATED NODES)")])
-def test_healthy_nodes_say_what_would_have_been_seen(
-    tmp_path: Path, emulated: Any, mark: str
-) -> None:
+def test_healthy_nodes_say_what_would_be_seen(tmp_path: Path, emulated: Any, mark: str) -> None:
     """Nodes that Slurm had taken out are no alarm."""
     PairNightWriter(tmp_path, emulated=emulated, facts=GONE_FACTS).write(2)
     result = nodes(tmp_path)
@@ -203,9 +199,7 @@ def test_healthy_nodes_give_no_command(site: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
 
 
-def test_without_the_key_one_line_says_what_it_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_key_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv(pseudonyms.SITE_KEY_VARIABLE, raising=False)
     PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}).night(0)

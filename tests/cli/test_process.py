@@ -96,9 +96,7 @@ def test_a_group_without_a_command_prints_its_help(group: str) -> None:
         (b"a = " + b"[" * 70 + b"]" * 70, None, "not TOML: nested more than 64 deep"),
     ],
 )
-def test_a_campaign_that_cannot_be_read(
-    tmp_path: Path, content: bytes, line: Any, complaint: str
-) -> None:
+def test_an_unreadable_campaign(tmp_path: Path, content: bytes, line: Any, complaint: str) -> None:
     file = tmp_path / "night.toml"
     file.write_bytes(content)
     place = f":{line}" if line else ""
@@ -114,7 +112,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("place", "complaint"),
+    ("place", "words"),
     [
         ("file", "file.*(Not a dir|exists)"),
         ("file/below", "file.*(Not a dir|exists)"),
@@ -122,11 +120,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("/proc/self", "/proc/self/synthetic: "),
     ],
 )
-def test_an_output_that_takes_no_report(
-    built: Path, tmp_path: Path, place: str, complaint: str
-) -> None:
+def test_an_output_takes_no_report(built: Path, tmp_path: Path, place: str, words: str) -> None:
     (tmp_path / "file").write_text("")
-    one_line(roundtrip("report", built, "--output", tmp_path / place), complaint)
+    one_line(roundtrip("report", built, "--output", tmp_path / place), words)
 
 
 def test_an_output_that_takes_nothing() -> None:
@@ -258,9 +254,7 @@ def test_a_number_of_threads_that_is_none(environment: str, complaint: str) -> N
     one_line(result, complaint)
 
 
-def test_numpy_starts_no_thread_and_no_program_sees_how(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_numpy_starts_no_thread_and_no_program_sees_how(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     code = (
         "import os, pathlib, roundtrip.stats, numpy; from roundtrip.sites.site import Site\n"

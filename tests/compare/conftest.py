@@ -13,6 +13,7 @@ from roundtrip.compare.comparison import compare
 from roundtrip.compare.model import Comparison
 
 OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
+FIRST = "2026-11-21T07:00:00Z"
 
 
 @pytest.fixture
@@ -25,9 +26,7 @@ def sources(tmp_path: Path) -> Iterator[side.Sources]:
 def tree(make_tree: Callable[..., SyntheticTree]) -> Callable[..., SyntheticTree]:
     """A tree of ten rounds of two toolchains; `started` is when its run began."""
 
-    def make(
-        name: str = "run", started: str = "2026-11-21T07:00:00Z", **options: Any
-    ) -> SyntheticTree:
+    def make(name: str = "run", started: str = FIRST, **options: Any) -> SyntheticTree:
         settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **options}
         run = make_tree(name, **settings)
         edit(run.path / "state.json", started=started)

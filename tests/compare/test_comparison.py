@@ -112,9 +112,7 @@ def emulate(run: Any) -> None:
     ("make", "kind"),
     [(emulate, "EMULATED WAN: RTT 2 ms"), (lambda run: simulate(run.path), "SIMULATED")],
 )
-def test_measured_is_compared_with_measured_only(
-    tree: Tree, between: Between, make: Any, kind: str
-) -> None:
+def test_like_is_compared_with_like(tree: Tree, between: Between, make: Any, kind: str) -> None:
     one, other = tree("one"), tree("other", LATER)
     make(other)
     comparison = between(one.path, other.path)

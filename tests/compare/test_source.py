@@ -24,9 +24,7 @@ Tree = Callable[..., Any]
         ("odd:name", "odd:name", {}),
     ],
 )
-def test_a_selector_is_behind_the_last_colon(
-    spec: str, source: str, selection: dict[str, str]
-) -> None:
+def test_a_selector_follows_the_colon(spec: str, source: str, selection: dict[str, str]) -> None:
     assert parse_spec(spec) == (source, selection)
 
 
@@ -45,9 +43,7 @@ def test_a_wrong_selector_fails(spec: str, complaint: str) -> None:
         parse_spec(spec)
 
 
-def test_tree_bundle_report_and_night_are_one_side(
-    tree: Tree, sources: Sources, tmp_path: Path
-) -> None:
+def test_tree_bundle_and_night_are_one_side(tree: Tree, sources: Sources, tmp_path: Path) -> None:
     path = tree().path
     bundle_path = bundle.build_bundle(path)
     revision = publish.publish(bundle_path, tmp_path / "reports")
@@ -58,9 +54,8 @@ def test_tree_bundle_report_and_night_are_one_side(
 
 
 def test_the_newest_revision_is_taken(tree: Tree, sources: Sources, tmp_path: Path) -> None:
-    first_revision = publish.publish(
-        bundle.build_bundle(tree("one", seed=1).path), tmp_path / "reports"
-    )
+    first_bundle = bundle.build_bundle(tree("one", seed=1).path)
+    first_revision = publish.publish(first_bundle, tmp_path / "reports")
     newest_revision = first_revision.with_name("r2")
     newest_revision.mkdir()
     bundle.build_bundle(tree("other", seed=2).path).rename(newest_revision / "bundle")

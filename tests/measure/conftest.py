@@ -70,9 +70,7 @@ class Stage:
     def __post_init__(self) -> None:
         self.progress = TerminalProgress("t", Console(file=self.output))
 
-    def session(
-        self, site: object, block: Sequence[ExpectedCase], folder: Path, *_: object
-    ) -> float:
+    def session(self, site: Any, block: Sequence[ExpectedCase], folder: Path, *_: Any) -> float:
         for item in block:
             self.player(item.case, folder, self.attempts[item.case.id])
             self.attempts[item.case.id] += 1

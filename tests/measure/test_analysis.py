@@ -110,9 +110,7 @@ def test_a_study_may_have_a_margin_of_its_own() -> None:
     assert error.value.line == text[: text.index("rign")].count("\n") + 1
 
 
-def test_a_site_replaces_the_margin_of_a_study(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_site_replaces_the_margin_of_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(get_study("ring")), "equivalence_margin", 0.1)
     declared = analysis.default_settings()
     assert declared.statistics.for_study("ring").equivalence_margin == 0.1

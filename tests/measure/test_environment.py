@@ -11,7 +11,6 @@ import pytest
 from support.bundles import read_tree
 from support.launches import write_launch
 
-from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import environment
 from roundtrip.measure.launches import scan_launches
@@ -29,9 +28,7 @@ def site(folder: Path, **facts: Any) -> Any:
     return SimpleNamespace(**{**defaults, **facts})
 
 
-def test_a_resumed_run_records_what_differs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_records_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = {"cpu": {"logical": 2}}
     monkeypatch.setattr(machine, "collect_machine_record", lambda: snapshot)
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
@@ -74,6 +71,7 @@ def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 Stages = Callable[..., Any]
+BUILD = "output/local/smp/a/build_netpipe_1"
 
 
 @pytest.fixture
@@ -89,11 +87,9 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
 
     def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
         campaign = stage(player)
-        fixture = (
-            campaign.tree.make_build_folder() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
-        )
-        fixture.mkdir(parents=True)
-        (fixture / "programs.json").write_text(json.dumps([str(program)]))
+        folder = campaign.tree.make_build_folder() / BUILD
+        folder.mkdir(parents=True)
+        (folder / "programs.json").write_text(json.dumps([str(program)]))
         environment.record_pinned_digests(campaign.tree)
         return campaign
 
@@ -111,7 +107,7 @@ def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
 
 def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     tree = begun().tree
-    folder = tree.make_build_folder() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    folder = tree.make_build_folder() / BUILD
     folder.mkdir(parents=True)
     (folder / "programs.json").touch()
     first_pins = tree.state["pins"]
@@ -196,7 +192,7 @@ def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> N
     )
 
 
-def test_a_changed_lock_file_is_found(
+def test_a_changed_lock_is_found(
     stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = tmp_path / "spack.lock"

@@ -14,7 +14,6 @@ from support.json_files import content, edit
 from support.launches import MPI_LIBRARY_FILE, MPICH_VERSION_TEXT, RANK_IDENTITY
 from support.synthetic import SyntheticTree
 
-from roundtrip.content import data
 from roundtrip.content.blocks import plain_text
 from roundtrip.errors import UserError
 from roundtrip.measure import identity
@@ -247,9 +246,7 @@ def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str
         (["x|0|a1", "8|0", "8|0|a[1-99999999]"], ""),
     ],
 )
-def test_other_jobs_on_the_nodes_are_named(
-    tmp_path: Path, other_jobs: list[str], jobs: str
-) -> None:
+def test_other_jobs_on_nodes_are_named(tmp_path: Path, other_jobs: list[str], jobs: str) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
     lines = "".join(f"OTHER_JOB={job}\n" for job in other_jobs)
     (tmp_path / identity.ALLOCATION_FILE).write_text(text + lines)
@@ -359,9 +356,7 @@ def allocate(tree: SyntheticTree, *texts: str) -> None:
         (folder / identity.ALLOCATION_FILE).write_text(text)
 
 
-def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(
-    tree: SyntheticTree,
-) -> None:
+def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: SyntheticTree) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
     allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
     assert reasons(tree) == ["", ""]

@@ -74,9 +74,7 @@ def test_a_simulated_launch_is_never_partial(tree: SyntheticTree) -> None:
     assert launch.status == "passed", launch.reason
 
 
-def test_a_failed_launch_has_a_reason_and_last_words(
-    two_launches: SyntheticTree,
-) -> None:
+def test_a_failed_launch_has_a_reason_and_last_words(two_launches: SyntheticTree) -> None:
     reason = "sanity error: no end marker: the workload died or was killed"
     stage = two_launches.fail_launch(2, ENVIRON, fail_reason=reason, job_exitcode=137)
     (stage / "run.json").unlink()
@@ -97,9 +95,7 @@ def test_a_killed_session_leaves_interrupted_launches(two_launches: SyntheticTre
 
 
 @pytest.mark.parametrize("is_copied", [True, False])
-def test_a_session_that_stops_keeps_what_it_copied(
-    two_launches: SyntheticTree, is_copied: bool
-) -> None:
+def test_a_session_that_stops_keeps_copies(two_launches: SyntheticTree, is_copied: bool) -> None:
     if not is_copied:
         two_launches.fail_launch(2, ENVIRON)
     two_launches.write_report(2, [two_launches.report_entry(2, ENVIRON, "abort")])
@@ -236,13 +232,11 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
     )
 
 
-@pytest.mark.parametrize(("logical", "is_disturbed"), [(64, False), (8, True), (None, False)])
-def test_the_load_of_a_node_is_judged_by_its_processors(
-    tree: SyntheticTree, logical: Any, is_disturbed: bool
-) -> None:
+@pytest.mark.parametrize(("logical", "is_busy"), [(64, False), (8, True), (None, False)])
+def test_load_is_judged_by_processors(tree: SyntheticTree, logical: Any, is_busy: bool) -> None:
     edit(tree.path / "env" / "host.json", hostname="login")
     with content(tree.launch_folder(1, ENVIRON) / "run.json") as run:
         run["nodes"][0]["logical"] = logical
         run["disturbance"]["load_average_start"] = [14.2]
     (launch,) = scan_launches(tree.path)
-    assert any("load average" in why for why in launch.disturbance_reasons) == is_disturbed
+    assert any("load average" in why for why in launch.disturbance_reasons) == is_busy

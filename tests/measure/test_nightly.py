@@ -131,9 +131,7 @@ def test_a_requeued_job_has_the_name_of_its_night_and_another_job_another(night:
     assert first == second != third
 
 
-def test_a_job_of_scrontab_with_the_same_number_is_a_new_night(
-    night: Night,
-) -> None:
+def test_a_job_of_scrontab_with_the_same_number_is_a_new_night(night: Night) -> None:
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never")
     with (night.folder / "record").open("a") as record:
         record.write('   CrontabSpec="0 1 * * *"\n')

@@ -87,9 +87,7 @@ def test_reserved_nodes_run_its_jobs(tmp_path: Path, access: list[str], down_rea
         ([], ""),
     ],
 )
-def test_slurm_is_asked_for_the_partition_of_jobs(
-    tmp_path: Path, access: list[str], option: str
-) -> None:
+def test_slurm_is_asked_for_one_partition(tmp_path: Path, access: list[str], option: str) -> None:
     script = f'echo "$*" > {tmp_path}/a; echo "a1|idle|(null)|none"'
     slurm_site = site(tmp_path, script, access=access)
     assert round_robin.collect_partition_nodes(slurm_site, "p") == [Node("a1", "idle")]
@@ -116,9 +114,7 @@ def test_a_dry_run_does_not_wait_for_slurm(tmp_path: Path) -> None:
         (["--constraint=ib", "--exclude=n9"], ["n2"]),
     ],
 )
-def test_options_of_the_partition_choose_nodes(
-    tmp_path: Path, access: list[str], names: list[str]
-) -> None:
+def test_its_options_choose_nodes(tmp_path: Path, access: list[str], names: list[str]) -> None:
     slurm_site = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
     assert [node.name for node in round_robin.collect_partition_nodes(slurm_site, "p")] == names
 
@@ -168,9 +164,7 @@ def test_all_pairs_are_launches_of_one_case() -> None:
     assert first == second == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
 
 
-def test_a_pair_that_never_worked_has_pseudonyms(
-    two_launches: SyntheticTree,
-) -> None:
+def test_a_pair_that_never_worked_has_pseudonyms(two_launches: SyntheticTree) -> None:
     folder = min(two_launches.path.rglob("run.json")).parent
     parameters = {"pair_round": 3, "pair_night_round": 1}
     edit(folder / "case.json", hosts=["cn07", "cn12"], parameters=parameters)

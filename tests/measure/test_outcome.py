@@ -14,7 +14,6 @@ from reframe.core.exceptions import SpawnedProcessError
 from support.bundles import read_tree
 from support.json_files import content
 
-from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, campaign_file, completion, outcome
 from roundtrip.measure.campaign_file import Campaign, CheckPlan

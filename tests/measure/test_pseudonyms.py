@@ -139,9 +139,7 @@ def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> No
 
 
 def test_processes_at_once_make_one_key(state: Path) -> None:
-    code = (
-        "from roundtrip.measure import pseudonyms; print(pseudonyms.ensure_site_key('s').decode())"
-    )
+    code = "from roundtrip.measure import pseudonyms as p; print(p.ensure_site_key('s').decode())"
     environment = {"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(state)}
     processes = [
         subprocess.Popen(

@@ -180,9 +180,7 @@ def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
     assert launch.max_one_way_ms(lease) is None
 
 
-def test_a_launch_over_a_touched_link_fails(
-    make_tree: Maker,
-) -> None:
+def test_a_launch_over_a_touched_link_fails(make_tree: Maker) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))
     texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
     for number, text in enumerate(texts, 1):

@@ -19,6 +19,7 @@ from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.pseudonyms import Pseudonyms
+from roundtrip.measure.round_robin import NightPlan
 from roundtrip.measure.tree import RunTree
 from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.site import Case
@@ -26,10 +27,8 @@ from roundtrip.sites.site import Case
 
 @given(st.integers(2, 60))
 def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) -> None:
-    rounds = [
-        round_robin.pairs_in_round(players, number)
-        for number in range(round_robin.round_count(players))
-    ]
+    numbers = range(round_robin.round_count(players))
+    rounds = [round_robin.pairs_in_round(players, number) for number in numbers]
     assert len(rounds) == (players - 1 if players % 2 == 0 else players)
     pair_counts = Counter(pair for meetings in rounds for pair in meetings)
     assert pair_counts == Counter(combinations(range(players), 2))
@@ -62,9 +61,7 @@ def cluster(count: int, lost: Sequence[int] = ()) -> dict[str, list[Node]]:
     return {"p": [Node(f"n{number}", *state) for number, state in enumerate(states)]}
 
 
-def hold(
-    plan: round_robin.NightPlan, folder: Path, night: int, rounds: set[int] | None = None
-) -> Path:
+def hold(plan: NightPlan, folder: Path, night: int, rounds: set[int] | None = None) -> Path:
     """The tree of a night in which the meetings of `rounds` (all) completed."""
     tree = folder / f"{night:03d}"
     tree.mkdir()

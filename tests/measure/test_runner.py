@@ -51,9 +51,7 @@ def test_a_run_that_knows_enough_ends_between_rounds_and_may_record_that(stage: 
     assert RunOutcome.from_tree(campaign.tree).is_complete
 
 
-def test_the_queue_is_emptied_before_and_after(
-    stage: Stages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_queue_is_emptied_at_both_ends(stage: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = []
     campaign = stage(passing())
     campaign.scheduler = "slurm"
@@ -79,9 +77,7 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.describe_lines())
 
 
-def test_only_a_pair_that_failed_is_launched_again(
-    stage: Stages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pair_that_failed_is_repeated(stage: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
     """All pairs are launches of one case: one that passed must not stand for one that did not."""
     pairs = [("a", "b"), ("c", "d"), ("e", "f")]
     campaign = stage(passing(), launches=1)

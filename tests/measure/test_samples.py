@@ -15,7 +15,6 @@ from support.json_files import content
 from support.synthetic import SyntheticTree
 
 from roundtrip import files
-from roundtrip.content import data
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle_rows, samples
 from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA, SAMPLES_SCHEMA

@@ -308,9 +308,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     assert calls.exists() is bool(passed)
 
 
-def test_a_maintenance_beyond_the_time_limit_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_maintenance_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scontrol(tmp_path, [kept(7200)], monkeypatch)
     messages: list[str] = []
     deadline = time.monotonic() + 60

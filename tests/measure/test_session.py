@@ -264,9 +264,7 @@ def test_the_commands_load_nothing_heavy() -> None:
 
 @pytest.mark.nightly
 @NEEDS_TOOLCHAIN
-def test_a_matrix_asks_reframe_once_and_only_of_its_own_checks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_matrix_asks_reframe_once_of_its_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[str] = []
     run_program = Site._run
 
@@ -277,9 +275,8 @@ def test_a_matrix_asks_reframe_once_and_only_of_its_own_checks(
     monkeypatch.setattr(Site, "_run", record)
     campaign = campaign_file.load_campaign(CHECKOUT / "campaigns" / "smoke.toml")
     matrix.build_matrix(campaign, Site("local", CHECKOUT))
-    assert [json.loads(request)["files"] for request in requests] == [
-        [f"{CHECKOUT}/checks/netpipe/netpipe.py"]
-    ]
+    (request,) = requests
+    assert json.loads(request)["files"] == [f"{CHECKOUT}/checks/netpipe/netpipe.py"]
 
 
 @pytest.mark.nightly

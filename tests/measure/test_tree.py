@@ -24,9 +24,7 @@ def begin(runs: Path, name: str = "site", **options: Any) -> tree.RunTree:
     return tree.create_tree(runs, campaign, here, Matrix((), ()), **options)
 
 
-def test_a_night_finds_its_run_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_night_finds_its_own_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also not that of an earlier job with the same number."""
     runs = tmp_path / "runs"
     monkeypatch.setenv("SLURM_JOB_ID", "1")

@@ -184,9 +184,7 @@ def put(file: Path, old: str, new: str) -> None:
         ("samples.csv", ",mpi,1,", ",mpi,9007199254740993,", "size_bytes '9007199254740993'"),
     ],
 )
-def test_a_bad_launch_leaves_the_others(
-    tree: SyntheticTree, name: str, old: str, new: str, fault: str
-) -> None:
+def test_a_bad_launch_alone(tree: SyntheticTree, name: str, old: str, new: str, fault: str) -> None:
     put(tree.launch_folder(2, ENVIRON) / name, old, new)
     cases = read_cases(tree)
     reason_by_status = dict(cases.select("status", "reason").iter_rows())
