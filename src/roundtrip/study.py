@@ -121,9 +121,7 @@ class PlannedPoints:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case that a campaign will launch; `variables` are those of the check that the campaign
-    sets.
-    """
+    """A case that a campaign will launch; `variables`: those of the check that it sets."""
 
     id: str
     study: str
@@ -275,9 +273,8 @@ class Study:
     def primary_claims(
         self, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> list[PlannedClaims]:
-        """The primary `contrasts` at the `planned_points` of `cases`: launches are planned for
-        these.
-        """
+        """The primary `contrasts` at `planned_points` of `cases`, for which launches are
+        planned."""
         claims_by_key: dict[Hashable, PlannedClaims] = {}
         for case in cases:
             for points in self.planned_points(case, cases, sizes):

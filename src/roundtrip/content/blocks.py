@@ -251,9 +251,7 @@ class ReportSection:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All tables of the section, folded ones included: summary, verdicts, then those of its
-        blocks.
-        """
+        """All tables of the section, folded ones too: summary, verdicts, then those of blocks."""
         block_tables = (block for block in flatten_blocks(self.blocks) if isinstance(block, Table))
         return (*self.summary_tables, *self.verdict_tables, *block_tables)
 

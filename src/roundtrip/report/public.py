@@ -136,9 +136,7 @@ class CopyResult:
 
 
 def list_revisions(paths: Iterable[Path]) -> list[Path]:
-    """The revisions and imports at or below the paths, the older first; UserError if there are
-    none.
-    """
+    """The revisions and imports at or below the paths, older first; UserError without any."""
     revisions: set[Path] = set()
     for path in paths:
         if not (matches := store.revisions_and_imports(path)):

@@ -48,8 +48,7 @@ def features_for_ranks(ranks: int, per_node: int) -> list[str]:
 def features_for_scale(
     scale: str, placement: str, multi_node_feature: str = ONE_PER_NODE
 ) -> list[str]:
-    """Return the features that a scale requires of a partition, `multi_node_feature` if it takes
-    several nodes."""
+    """Features that a scale requires; `multi_node_feature` if it takes several nodes."""
     if scale == "pair":
         return [ONE_PER_NODE if placement == ONE_PER_NODE else "shared-memory"]
     cores = ["cores_2"] if placement == ALL_CORES else []

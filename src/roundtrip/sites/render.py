@@ -268,8 +268,7 @@ def _partition_environs(
 def _toolchain_start_settings(
     site: SiteData, toolchain: Toolchain
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """As `_start_settings`, for a toolchain that Roundtrip builds; UserError if the site does not
-    say how its MPI starts ranks."""
+    """As `_start_settings` of a toolchain's MPI; UserError if the site does not say how."""
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)

@@ -71,8 +71,7 @@ class CheckTest:
 
 @dataclass(frozen=True)
 class CheckListing:
-    """The tests that ReFrame makes, the cases that it would run on the site, and the job scripts
-    that it rendered."""
+    """Tests that ReFrame makes, cases that it would run on the site, and rendered job scripts."""
 
     tests: list[CheckTest]
     cases: list[Case]
@@ -89,8 +88,7 @@ FindingVerdict = Literal["ok", "fault", "not checked"]
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check of a site's `subject`; `detail`: what is, the fault, or why it was
-    not checked."""
+    """Result of a check of a site's `subject`; `detail`: what is, the fault, or why not checked."""
 
     verdict: FindingVerdict
     subject: str
@@ -236,8 +234,7 @@ class Site:
         request: Mapping[str, Any],
         variables: Mapping[str, str] | None = None,
     ) -> CheckListing:
-        """Return what the module `listing` lists for `request`, with these environment
-        variables."""
+        """Return what module `listing` lists for `request`, with these environment variables."""
         command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
         if selection:
             variables = {**test_selection_variables(selection), **(variables or {})}

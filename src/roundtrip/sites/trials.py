@@ -284,8 +284,7 @@ def _trial_of_case(
 
 
 def _failure_reason(case: dict[str, Any]) -> str:
-    """Return why a case failed: the line of its job's output that names an error, else ReFrame's
-    reason."""
+    """Why a case failed: the line of its output that names an error, or ReFrame's reason."""
     text = "\n".join(case[key] for key in _OUTPUT_FILE_KEYS)
     if stack := _MPICH_ERROR_PATTERN.findall(text):
         return str(stack[-1])

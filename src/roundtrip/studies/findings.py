@@ -77,11 +77,10 @@ def ratios_by_arm_claim(
     time_column: str = "seconds",
     metric: str = "",
 ) -> dict[Claim, Sequence[float]]:
-    """Ratios within launches for each contrast of a metric of `study` and panel, at `sizes`
-    (`at_compared_sizes`); by default of the first metric.
+    """Ratios within launches, for each panel and contrast of a metric, by default the first.
 
-    `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and
-    `time_column`.
+    `sizes`: as in `at_compared_sizes`.  `panels.launch_values` has the columns launch, case_id,
+    case, variant, size_bytes and `time_column`.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     values = at_compared_sizes(panels.launch_values, sizes, list(panels.key_columns))
@@ -323,10 +322,10 @@ def missing_launches_suffix(verdicts: Iterable[ClaimVerdict]) -> str:
 def _where_suffix(
     points: Sequence[PointVerdict], all_points: Sequence[PointVerdict], names_sizes: bool
 ) -> str:
-    """`` at 1 B on MPICH 4.0``: where a verdict holds; omitted are all panels, and all sizes unless
-    `names_sizes`.
+    """`` at 1 B on MPICH 4.0``: where a verdict holds.
 
-    If sizes differ between many panels, comparisons are counted, to keep the line short.
+    Omitted are all panels, and all sizes unless `names_sizes`.  If sizes differ between many
+    panels, comparisons are counted, to keep the line short.
     """
     by_panel, all_by_panel = _sizes_by_panel(points), _sizes_by_panel(all_points)
     all_sizes = sorted({point.size for point in all_points})

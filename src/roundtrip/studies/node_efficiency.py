@@ -47,8 +47,7 @@ class NodeEfficiency:
 
     @staticmethod
     def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> NodeEfficiency:
-        """Efficiencies from `times`: a row for each launch and subject; columns of `TIME_COLUMNS`,
-        or more.
+        """Efficiencies from `times`: a row for each launch and subject, at least `TIME_COLUMNS`.
 
         Lines with only one number of nodes are left out.
         """
@@ -78,8 +77,7 @@ class NodeEfficiency:
         ideal_time: IdealTime = lambda subject, ranks: 1.0,
         min_nodes: int = 2,
     ) -> NodeEfficiency:
-        """Efficiencies from `values` (columns launch, subject, value) on at least `min_nodes`
-        nodes.
+        """Efficiencies from `values` (columns launch, subject, value) on `min_nodes` nodes or more.
 
         `launches`: those of the study, from `BundleData.study_launches`; those without hosts or
         ranks are left out.  A line is a toolchain and a placement, and a partition if there are

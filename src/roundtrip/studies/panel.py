@@ -229,9 +229,7 @@ class CasePanels(Panels[Panel]):
         return self.column_intervals("value")
 
     def _panel(self, row: CaseRow) -> Panel:
-        """A panel with a title of toolchain, ranks and placement; `setting_clauses` has the other
-        settings.
-        """
+        """A panel titled by toolchain, ranks and placement; `setting_clauses`: other settings."""
         placement = labels.TEXT_BY_PLACEMENT.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         words = row["case"].split("/")

@@ -35,9 +35,7 @@ _WHOLE_NUMBER_PATTERN = re.compile(r"[0-9]{1,15}")
 
 
 def read_output_lines(file: Path, program: str) -> list[str]:
-    """The lines of the output of `program`; UserError if not ASCII, or without a newline at its
-    end.
-    """
+    """The lines of the output of `program`; UserError if not ASCII or without a last newline."""
     try:
         text = files.read_in_tree(file).decode("ascii")
     except UnicodeDecodeError as error:

@@ -155,10 +155,9 @@ def node_heat_maps(
     labels_by_environ: Mapping[str, str],
     scheduler_title: str,
 ) -> tuple[Gallery | None, list[Block]]:
-    """Return maps of latency and bandwidth by partition and toolchain, and a table of switches,
-    which the scheduler `scheduler_title` reported.
+    """Maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
-    `pairs`: rows of all nights, columns `PAIRS`.
+    `pairs`: rows of all nights, columns `PAIRS`.  `scheduler_title`: what reported the switches.
     """
     newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")

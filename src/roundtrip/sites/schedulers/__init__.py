@@ -39,8 +39,7 @@ def scheduler_of_reframe_names(names: Iterable[str]) -> Scheduler:
 
 
 def scheduler_of_reframe_name(scheduler: str, launcher: str = "") -> Scheduler:
-    """Return the scheduler to which ReFrame's `scheduler` submits, or whose steps its `launcher`
-    starts."""
+    """The scheduler to which ReFrame's `scheduler` submits, or whose steps `launcher` starts."""
     for item in SCHEDULERS:
         if scheduler in item.reframe_schedulers or launcher in item.step_launchers:
             return item
@@ -61,8 +60,7 @@ def options_of_launcher(launcher: str) -> LauncherOptions | None:
 
 
 def scheduler_of_site_here(name: str) -> Scheduler:
-    """Return the scheduler that site `name` declares; the installed one if no such site can be
-    read here."""
+    """Return the scheduler that site `name` declares; the installed one if it cannot be read."""
     try:
         site = Site(name, paths.checkout())
         if not site.site_data:

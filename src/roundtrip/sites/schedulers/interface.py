@@ -79,8 +79,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class PendingJob:
-    """A job that waits, and the scheduler's `reason`, "" without one; times are seconds since 1970,
-    None if unknown."""
+    """A job that waits, and its `reason` or ""; times are seconds since 1970, None if unknown."""
 
     job: str
     reason: str
@@ -100,8 +99,7 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class SchedulerPartition:
-    """A partition or queue: number and names (`hosts`) of its nodes; `cores` and `sockets` of each,
-    0 if unknown."""
+    """A partition or queue; `hosts`: names of its nodes; `cores`, `sockets`: of each, or 0."""
 
     name: str
     is_default: bool
@@ -321,8 +319,7 @@ class Scheduler:
         return None
 
     def allocation_commands(self) -> tuple[str, str]:
-        """Return shell commands that print the allocation of their job, and the other jobs on its
-        nodes."""
+        """Shell commands that print the allocation of their job, and other jobs on its nodes."""
         return "true", "true"
 
     def parse_allocation(self, text: str) -> Allocation:
@@ -352,8 +349,8 @@ class Scheduler:
         return [Finding("not checked", "scheduler", "the site names none")]
 
     def time_limit_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-        """Return a sentence if a job's `script` asks for more time than ReFrame's `partition`
-        allows, else ""."""
+        """A sentence if the job `script` asks more time than ReFrame's `partition` allows, or
+        ""."""
         return ""
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:

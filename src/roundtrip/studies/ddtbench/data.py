@@ -132,8 +132,7 @@ class DDTBenchData(Panels[Panel]):
 
     @cached_property
     def refused_calls(self) -> pl.DataFrame:
-        """Legal calls that an MPI library refused, once for each toolchain; addresses, which differ
-        by launch, are masked.
+        """Legal calls that an MPI library refused, once for each toolchain, with masked addresses.
 
         Columns: toolchain, mpi_library, finding_call, finding_error, methods (affected micro-apps
         and methods), finding_consequence; sorted.

@@ -185,10 +185,10 @@ _EXTREME_LAUNCH_SHARE = 0.2
 
 
 def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Round trips with datatypes, also over those packed by hand, of the micro-apps that gain most
-    and least, at the largest message of each launch: `SPEED_COLUMNS`.
+    """Of the micro-apps that gain most and least, at the largest message: `SPEED_COLUMNS`.
 
-    A micro-app is ordered by its best and by its worst launches, as MPIs differ.
+    Round trips with datatypes, also over those packed by hand.  A micro-app is ordered by its best
+    and by its worst launches, as MPIs differ.
     """
     figures = largest_message_rows(_original_state_figures(samples), ["launch", "case"])
     ratios = datatype_gains(figures, ["launch"])

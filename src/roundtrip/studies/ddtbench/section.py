@@ -85,9 +85,7 @@ def _advice_clauses(
 
 
 def _gain_text(advice: str, ratios: Sequence[float]) -> str:
-    """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if the advice is "no
-    difference".
-    """
+    """`` (3.4 to 3.5 times as fast)``: the range of ratios; "" if the advice is no difference."""
     if advice == ADVICE_BY_VERDICT[Verdict.ON_PAR]:
         return ""
     speed = units.speed_ratio_text(min(ratios), max(ratios))

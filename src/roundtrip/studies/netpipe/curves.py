@@ -81,9 +81,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def all_launch_medians(self) -> pl.DataFrame:
-        """`derived.launch_medians` of all variants, declared by the study or not, with columns
-        launch and case_id.
-        """
+        """`derived.launch_medians`, also of undeclared variants, and columns launch, case_id."""
         return derived.launch_medians(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
@@ -115,9 +113,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def statement_ratio_intervals(self) -> pl.DataFrame:
-        """Ratios of the published statements, whose short titles are variants: columns of
-        `column_intervals`.
-        """
+        """Ratios of published statements (variants: short titles); columns: `column_intervals`."""
         ratios = [
             ratios_within_launch(self.launch_values, _LAUNCH_COLUMNS, statement.base)
             .filter(pl.col("variant") == statement.variant)
@@ -195,10 +191,10 @@ def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel])
 def ratio_gallery(
     name: str, curves: NetPIPECurves, panels: Sequence[Panel], margin: float
 ) -> Gallery | None:
-    """The ratios of the published statements: a figure for each panel, for ping-pong also one of
-    published ratios, all with the same axes; None if nothing is compared.
+    """Ratios of the published statements, all on the same axes; None if nothing is compared.
 
-    A second view shows all ratios on a logarithmic axis.
+    A figure for each panel, for ping-pong also one of published ratios.  A second view shows all
+    ratios on a logarithmic axis.
     """
     drawings = _panel_drawings(
         name, curves, curves.statement_ratio_intervals, panels, _ARM_BY_STATEMENT

@@ -244,8 +244,7 @@ class NPBLaunches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages_and_iterations(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """Messages (columns as of `derived.messages`) and the number of iterations of one launch:
-        all launches send the same."""
+        """Messages (columns of `derived.messages`) and iterations of a launch; all are alike."""
         launch, figures = next(iter(next(iter(self.figures_by_point[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), figures["iterations"]

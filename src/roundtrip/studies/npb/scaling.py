@@ -85,9 +85,7 @@ def rows_and_arms(rows: Sequence[dict[str, Any]]) -> tuple[DrawingRows, dict[str
 
 
 def link_gallery(launches: NPBLaunches) -> Gallery | None:
-    """Figures of each benchmark and class with the same axes, those with published speed-ups first;
-    None without speed-ups over the link.
-    """
+    """Figures of speed-ups over the link on the same axes, published ones first; or None."""
     panels = [(program, rows) for program, rows in _link_rows(launches).items() if rows]
     if not panels:
         return None
@@ -307,9 +305,7 @@ def _toolchain_answer(
 
 
 def source_verdict_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
-    """Table of ratios to NPB 3.4: a row for each problem and setting, a column for each number of
-    ranks.
-    """
+    """Ratios to NPB 3.4: a row for each problem and setting, a column for each rank count."""
 
     def place_first(claim: SeriesClaim) -> tuple[object, ...]:
         rtt_ms = -1.0 if claim.rtt_ms is None else claim.rtt_ms

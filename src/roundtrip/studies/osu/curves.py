@@ -86,9 +86,7 @@ class OSUCurves(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Intervals over launches: columns panel, benchmark, metric, size_bytes; median, low, high
-        and n.
-        """
+        """Columns panel, benchmark, metric, size_bytes; median, low, high over launches; n."""
         keys = ["panel", "benchmark", "metric", "size_bytes"]
         return median_intervals(self.launch_values, keys, "value", self.level)
 
@@ -145,9 +143,7 @@ EFFICIENCY_SIZES_BYTES = (8, 64 << 10)
 
 
 def node_efficiency(curves: OSUCurves) -> NodeEfficiency:
-    """Efficiency over nodes of each collective at EFFICIENCY_SIZES_BYTES, from launches on several
-    nodes.
-    """
+    """Efficiency over nodes of each collective at EFFICIENCY_SIZES_BYTES, from two nodes on."""
     collectives = [
         name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
     ]
@@ -288,9 +284,7 @@ def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPECom
 
 
 def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
-    """DISAGREE if the nearest ends of the intervals are beyond the limit, AGREE if the farthest are
-    within, else OPEN.
-    """
+    """DISAGREE if the nearest interval ends exceed the limit, AGREE if no ends do, else OPEN."""
     if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
         return OPEN
     limit = 1 + settings.disagreement

@@ -185,9 +185,7 @@ def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch under the names of PERF_VARIABLE_UNITS; those not measured are
-    absent.
-    """
+    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
     values: dict[str, dict[int, float]] = {}
     for row in typical_values(samples.lazy(), []).iter_rows(named=True):
         values.setdefault(row["metric"], {})[row["size_bytes"]] = row["value"]

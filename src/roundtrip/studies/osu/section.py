@@ -222,8 +222,7 @@ _COLLECTIVE_POINTS = (("allreduce", 8), ("barrier", 0))
 def overall_answers(
     curves: OSUCurves, comparisons: Sequence[NetPIPEComparison]
 ) -> tuple[Answer, ...]:
-    """Answers on the ranges of latency and peak bandwidth over all panels, and agreement with
-    NetPIPE.
+    """Answers on latency and peak bandwidth over all panels, and on agreement with NetPIPE.
 
     On collectives only without latency and bandwidth, as their numbers of ranks differ.
     """

@@ -169,8 +169,7 @@ def _parse_sinfo_rows(text: str) -> Iterator[_SinfoRow]:
 
 
 def parse_node_groups(text: str) -> dict[str, tuple[NodeGroup, ...]]:
-    """Parse sinfo's output in `_NODE_GROUP_FORMAT`: groups of identical nodes by partition, the
-    largest first.
+    """Parse sinfo's `_NODE_GROUP_FORMAT`: groups of identical nodes by partition, largest first.
 
     sinfo has a line for each state; here the nodes of a group have any state.
     """
@@ -243,8 +242,7 @@ def _parse_user_accounts(text: str | None) -> tuple[str, ...]:
 
 
 def parse_time_limit_s(text: str) -> int | None:
-    """Return Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes) in seconds; None
-    for no limit."""
+    """Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes) in s; None: no limit."""
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
     if not match:
         return None
