@@ -147,7 +147,7 @@ class HistorySeries:
     def point_at(self, night: str) -> SeriesPoint | None:
         """The point of a night that detection counts; None without one.
 
-        It is not left out, and of several sets of nodes the one with the most launches.
+        It is not left out; of several sets of nodes, it is of that with most launches.
         """
         points = (point for point in self.points if point.night == night and not point.left_out)
         return min(points, key=lambda point: (-point.launches, point.nodes), default=None)

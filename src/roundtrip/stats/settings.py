@@ -22,7 +22,7 @@ _ORDERED_KEY_PAIRS = (
 
 
 def _fraction_table_validator(owners: str) -> BeforeValidator:
-    """Validate a table of fractions by the name of `owners`, and return it as sorted pairs."""
+    """Validate a table of fractions by names of `owners`; return it as sorted pairs."""
 
     def pairs(fractions: Any) -> Any:
         if not isinstance(fractions, dict):

@@ -142,7 +142,7 @@ class Panels(Generic[PanelT]):
     def panel_rows(
         self, frame: pl.DataFrame, panel: Panel, **column_values: str | int
     ) -> pl.DataFrame:
-        """The rows of `frame` for `panel` that have these values in these columns; all columns."""
+        """The rows of `frame` for `panel` with these `column_values`; all columns stay."""
         if id(frame) not in self._rows_by_panel:
             # Keep the frame with its parts, so that no other frame gets its id.
             self._rows_by_panel[id(frame)] = (

@@ -345,7 +345,7 @@ def _predict_from_first(window: FittedWindow, nights: int) -> _Predictions:
 def _control_limit_sd(predictions: Sequence[_Predictions], settings: NightSettings) -> float:
     """The error above which a night is far off, in standard deviations of its prediction.
 
-    At most `newest_share` of recent errors are larger; from `newest_sd` to `newest_sd_most`.
+    `newest_share` of recent errors exceed it, if it is within [`newest_sd`, `newest_sd_most`].
     """
     if not predictions:
         return settings.newest_sd

@@ -150,7 +150,7 @@ class Scores:
 
 
 class _ClippedScores:
-    """Scores with one limit, on the log scale."""
+    """Scores clipped at one limit; log scale."""
 
     def __init__(self, residuals: np.ndarray, limit: float) -> None:
         self._step = limit / _SCORE_STEPS_TO_CLIP

@@ -61,7 +61,7 @@ DrawingRows = list[dict[str, Any]]
 def _line_point(
     name: str, colour: Colour, series: Series, x: float, value: Interval, **extra_columns: object
 ) -> dict[str, Any]:
-    """A row of `rows_and_arms`: the point at `x` of the line of that name."""
+    """A row of `rows_and_arms`: the point at `x` of the line `name`."""
     point = {"x": x, "median": value.median, "low": value.low, "high": value.high}
     line = {"name": name, "colour": colour, "shared": series.shares_processors}
     return {**line, **point, "n": value.n or None, **extra_columns}
