@@ -118,20 +118,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         )
         for number, side in enumerate((base, new))
     ]
-    reasons: dict[Series, str] = {}
-    ratios: dict[Series, list[float]] = {}
-    for pair in pairs:
-        pairing = None
-        if is_one_run and not pair[0].simulated:
-            launches = ([speeds.round_launch(row) for row in case.launches] for case in pair)
-            pairing = pair_by_round(*launches)
-        why = pairing.refusal if pairing else model.reason_without_claim(base, new, *pair)
-        for point in _points(pair, values):
-            series = Series(*pair, point)
-            reasons[series] = why or "no round has both values"
-            if pairing and not why:
-                ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
-    ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
+    ratios, reasons = _form_ratios(base, new, pairs, values)
     verdicts = data.judge_claims(new.data, ratios, levels)
     decided_count = sum(v.verdict.is_difference for v in verdicts.values())
     is_sequential = new.data.is_sequential and is_one_run
@@ -182,6 +169,26 @@ def _require_distinct(base: Side, new: Side) -> None:
                 f"{base.name} and {new.name} share launches, such as those of {case.label}: "
                 "choose sides that share none"
             )
+
+
+def _form_ratios(
+    base: Side, new: Side, pairs: Sequence[Pair], values: Sequence[ValuesByLaunch]
+) -> tuple[dict[Series, list[float]], dict[Series, str]]:
+    """By series, the ratios that are claimed; and why nothing is claimed of a series without."""
+    ratios, reasons = {}, {}
+    is_one_run = base.data.manifest.digest == new.data.manifest.digest
+    for pair in pairs:
+        pairing = None
+        if is_one_run and not pair[0].simulated:
+            launches = ([speeds.round_launch(row) for row in case.launches] for case in pair)
+            pairing = pair_by_round(*launches)
+        why = pairing.refusal if pairing else model.reason_without_claim(base, new, *pair)
+        for point in _points(pair, values):
+            series = Series(*pair, point)
+            reasons[series] = why or "no round has both values"
+            if pairing and not why:
+                ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
+    return {series: found for series, found in ratios.items() if found}, reasons
 
 
 def _points(pair: Pair, values: Sequence[ValuesByLaunch]) -> list[SpeedPoint]:
