@@ -107,7 +107,7 @@ def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> Non
     assert {launches[name].status for name in ("bw", "allreduce", "get_bw")} == {"failed"}
     assert f"--prefix={tmp_path}/osu/mpich40 && make -k install" in state.read_text()
     page = Path(process.stdout.splitlines()[-1].removeprefix("report: "))
-    assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
+    assert "OSU Micro-Benchmarks: the well-known baseline" in page.read_text()
 
 
 @skip_without_toolchains("smpi-boost181")

@@ -163,7 +163,7 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     writer.write(37)
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
     writer.night(37)
-    words = "the level went back, so these nights are an incident"
+    words = "the level returned, so these nights are an incident"
     record = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
         "series"
     ][0]

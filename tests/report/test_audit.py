@@ -156,7 +156,7 @@ UNKNOWN = {
     3: [(with_facts(summaries=()), "how each number is summarised")],
     4: [(with_facts(ratios=None), "how each ratio is formed")],
     6: [(with_facts(summaries=()), "which statistic stands behind each number")],
-    8: [(with_facts(latencies=None), "of which values the slowest matter")],
+    8: [(with_facts(latencies=None), "for which values the slowest matter")],
     9: [(with_facts(build_columns=()), "what its programs are built with")],
     10: [
         (with_facts(clock=""), "whose clock is read"),

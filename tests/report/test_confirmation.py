@@ -144,9 +144,9 @@ def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> Non
     ("note", "words"),
     [
         ({"why_not": "no time was left"}, "Not launched again: no time was left."),
-        ({"why_not": ""}, "Not launched again: no launch of them ended well."),
+        ({"why_not": ""}, "Not launched again: none of their launches completed."),
         (None, "Not launched again: the night ended before."),
-        (["hostile"], "Not launched again: no launch of them ended well."),
+        (["hostile"], "Not launched again: none of their launches completed."),
     ],
 )
 def test_a_night_that_launched_nothing_again_says_why(

@@ -303,7 +303,7 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         assert running.evaluate(f"{first_row}.cells[5].innerText").endswith(cause)
         opened(running, verdict)
         story = running.evaluate("document.querySelector('.nights-of.open > p').textContent")
-        assert f"What changed there: {cause}." in story
+        assert f"Changed then: {cause}." in story
     assert running.console_errors() == []
 
 

@@ -94,9 +94,9 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert (
         "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in text
     )
-    assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in text
+    assert "Changed then: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in text
     assert "4 series improved since night 74" in text
-    assert "What changed there: nothing that is recorded." in text
+    assert "Changed then: nothing that is recorded." in text
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
@@ -311,7 +311,7 @@ def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
     row = next(row for row in rows(page) if " improved " in f" {row} ")
     difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
     assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
-    assert f"What changed there: {difference}." in answer_text(page)
+    assert f"Changed then: {difference}." in answer_text(page)
     regressed_row = next(row for row in rows(page) if " regressed " in f" {row} ")
     assert "UCX" in regressed_row and "node set" not in regressed_row
 

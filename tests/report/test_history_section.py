@@ -97,7 +97,7 @@ def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
         "Not judged yet: every series has 2 of the 12 nights that a verdict needs. "
     )
     assert answer.endswith(
-        "Nothing recorded of machine and software changed since the night before."
+        "No recorded fact of machine or software changed since the night before."
     )
 
 

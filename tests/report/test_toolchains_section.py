@@ -281,7 +281,7 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     assert [race.toolchains for race in two_races] == [("a", "b"), ("c", "d")]
     assert front(raced(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0))) == [
         "MPI a is fastest in 1 of 2 comparisons: 30 % faster.",
-        "Which is fastest is undecided in 1 of 2 comparisons.",
+        "The fastest toolchain is undecided in 1 of 2 comparisons.",
     ]
     assert front(raced(("ab", UNKNOWN, 1.0), ("cd", UNKNOWN, 1.0))) == [
         "No toolchain is shown to be fastest: every comparison is open."

@@ -279,7 +279,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if comparison.is_sequential:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
     if any(row.rounds_per_ratio > 1 for row in comparison.rows):
-        yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
+        yield "ABBA: one coin toss orders two rounds, so the mean of their ratios is one value."
     if comparison.lost:
         yield "A case of one side alone fails: the other side of the run completed no launch of it."
     effect = units.percent_text(comparison.levels.minimum_effect)

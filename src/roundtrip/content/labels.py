@@ -146,9 +146,9 @@ def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
     distinct_labels = "; ".join(sorted(set(labels_by_environ.values())))
     return (
         StrongText(f"{distinct_labels}: "),
-        f"what {units.plural(len(labels_by_environ), 'toolchain')} measured here did not run on "
-        "real hardware; each row says so. Absolute values mean little, changes from night to "
-        "night do.",
+        f"the values of {units.plural(len(labels_by_environ), 'toolchain')} here are not from "
+        "real hardware; each row says so. Their changes between nights have a meaning, their "
+        "absolute values have little.",
     )
 
 
@@ -170,10 +170,10 @@ def simulated_notice(data: BundleData) -> RichText | None:
     proof = f"{pairs} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
     return (
         StrongText("SIMULATED: "),
-        f"{count} did not run on real hardware; labelled throughout. Simulated by "
-        f"{_describe_simulators(launches)}. A simulation gives the same values each time, so that "
-        f"nothing is tested and no interval is drawn. {proof if pairs else ''}"
-        "No claim compares simulated values with measured ones.",
+        f"{count} did not run on real hardware and are labelled. Simulated by "
+        f"{_describe_simulators(launches)}. A simulation gives the same values each time, so "
+        f"nothing is tested and no interval is drawn. {proof if pairs else ''}No claim compares "
+        "simulated values with measured ones.",
     )
 
 

@@ -285,7 +285,7 @@ def _revision_texts(
         night = history.previous_history.segments[-1].end - 1
         if night > accepted_night:
             ratio = units.ratio_to_level(newest.ratio)
-            yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
+            yield f"worse on {at(night)}, {ratio}, back at the level last night: an incident"
 
 
 def series_fact_subjects(series: HistorySeries) -> frozenset[str]:

@@ -43,22 +43,22 @@ from roundtrip.study import Claim, Study, load_studies
 NO_CLAIM_REASON = "these launches support no claim; what they measured is described in the report"
 SEQUENTIAL_NOTE = (
     "this run went on until its claims were decided or its time was over. Intervals, p and q of "
-    "ratios are those of a sequential test, which is valid at whatever round a run stops; the "
-    "usual rank intervals would not be."
+    "ratios are those of a sequential test, which is valid at whatever round a run stops; rank "
+    "intervals are not."
 )
 ABBA_NOTE = (
-    "the two toolchains were launched in the order AB BA or BA AB, by one coin for two rounds: "
-    "their ratios are means over two rounds, which are one value of n."
+    "one coin toss orders two rounds as AB BA or BA AB. A ratio is the mean over these two "
+    "rounds and counts as one value of n."
 )
 _DESCRIPTION_BY_FAMILY = {
-    Family.PRIMARY: "the question of each study, and what launches are planned for",
-    Family.SECONDARY: "whatever else a study compares inside its launches",
-    Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
+    Family.PRIMARY: "claims that answer a study's question; launches are planned for them",
+    Family.SECONDARY: "all other claims inside a launch",
+    Family.TOOLCHAINS: "claims that compare toolchains, by round; see Toolchains compared",
 }
 _FAMILIES_NOTE: RichText = (
-    "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
-    "claims need no launches for the many others, and differences that nobody doubts do not lower "
-    "the bar for doubtful ones.",
+    "False discoveries are controlled in each family separately (Benjamini-Hochberg). So primary "
+    "claims need no more launches because of other claims, and obvious differences do not make "
+    "doubtful ones significant.",
 )
 
 
@@ -85,7 +85,7 @@ def describe_launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int
     """Most launches of a case, and how many would do; "" if more would not help."""
     if (minimum := launches_needed_per_case(verdicts, launch_count)) is None:
         return ""
-    return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
+    return f"a case had at most {units.plural(launch_count, 'launch')} and needs {minimum}"
 
 
 def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:
@@ -96,8 +96,8 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
         reason = str(disturbed_rows["disturbed_why"][0])
         return (
             f"all {units.plural(rows.height, 'launch', 'launches')} were disturbed, the first by "
-            f"this: {reason}. Find out what else uses the machine (`roundtrip doctor`) and measure "
-            "again; where that is as usual, raise [disturbance] in the site's analysis.toml"
+            f"{reason}. Find out what else uses the machine (`roundtrip doctor`) and measure "
+            "again; if this is usual here, raise [disturbance] in the site's analysis.toml"
         )
     if data.is_sequential:  # it ended when its claims had verdicts or its time was over
         return None
@@ -105,7 +105,7 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
         return (
             None
             if nodes.can_detect_sick_node(data)
-            else "nodes have too few launches yet to be compared"
+            else "there are too few launches yet to compare nodes"
         )
     if not verdicts:
         return NO_CLAIM_REASON
@@ -115,8 +115,8 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
     if hint := describe_launches_needed(verdicts.values(), max_launches_per_case(data)):
         return f"{reason}: {hint}"
     return (
-        f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
-        "decided. Make them longer (`budget`), or measure on a quieter machine"
+        f"{reason}, and more launches would not help: they scatter more than the difference to "
+        "decide. Make them longer (`budget`), or measure on a quieter machine"
     )
 
 
@@ -144,9 +144,10 @@ def _family_table(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> T
     """A row for each family; a sequential run planned no launches, so it lacks those columns."""
     levels = data.analysis.statistics
     caption = (
-        f"“Fewest for any one”: so many launches let a single true claim of the family reach "
-        f"q < {levels.false_discovery_level:g}, whatever the others do. “Needed at once”: how "
-        "many must be as clear as so few launches can show before any of them gets a verdict."
+        "“Fewest for any one”: number of launches with which a single claim of the family can "
+        f"reach q < {levels.false_discovery_level:g}, whatever the others show. “Needed at once”: "
+        "number of claims that must be as clear as these launches can show before any of them "
+        "gets a verdict."
     )
     numbers = ["Claims", "Launches", "Fewest for any one", "Needed at once"]
     rows = []
@@ -317,15 +318,15 @@ def _notices(
         advice = describe_launches_needed(verdicts.values(), max_launches_per_case(data))
         yield (
             StrongText("Too few launches: "),
-            f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large "
-            f"the difference; {advice}.",
+            f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, even if the "
+            f"difference is large: {advice}.",
         )
     if data.manifest.data["git"]["dirty"]:
-        changes = "the checkout that measured was not a clean commit."
+        changes = "the checkout differed from its commit when it measured."
         yield (StrongText("Uncommitted changes: "), changes)
     if count := int(data.completed_launches["emulated"].fill_null(False).sum()):
         launches_text = units.plural(count, "launch", "launches")
-        sentence = f"{launches_text} did not run on real hardware; labelled throughout."
+        sentence = f"{launches_text} did not run on real hardware and are labelled."
         yield (StrongText("EMULATED: "), sentence)
     if simulation_notice := labels.simulated_notice(data):
         yield simulation_notice

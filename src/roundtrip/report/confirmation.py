@@ -72,12 +72,12 @@ _COLOUR_BY_CONFIRMATION: dict[Confirmation, StatusColour] = {
     Confirmation.NOT_CONFIRMED: "good",
 }
 _METHOD_NOTE = (
-    "These cases were launched again in what was left of the night, on the same nodes where the "
-    "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
-    "the controls. A launch counts if it is worse than what the nights before predict of one "
-    "night. Confirmed: so many count that chance does it less often than the false discovery level "
-    "allows (sign test, corrected over these series), and not more than half of the control's. "
-    "These launches take no part in the night's values."
+    "These cases were launched again in the rest of the night, on the same nodes if these were "
+    "up, in rounds with their controls: unchanged series of the same study and toolchain. A "
+    "launch counts as worse if it is outside the range that earlier nights predict for one "
+    "night. Confirmed: more launches are worse than chance explains at the false discovery level "
+    "(sign test, corrected over these series), and at most half of the control's are. The "
+    "night's values do not include these launches."
 )
 
 
@@ -311,7 +311,7 @@ def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
         records.CONFIRMATION_FILE, {"why_not": "the night ended before"}
     )
     reason = record.get("why_not") if isinstance(record, dict) else None
-    return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "no launch of them ended well")
+    return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "none of their launches completed")
 
 
 def _sign_test(judged: JudgedSeries, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
@@ -348,7 +348,7 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
         )
         for repeat in result.repeated_by_series_key.values()
     )
-    caption = "Launches that are worse than predicted, of those made again and not disturbed."
+    caption = "Repeated, undisturbed launches that are worse than predicted."
     columns = (
         *text_columns("Series", "Verdict"),
         Column("Worse launches", "right"),

@@ -117,7 +117,7 @@ def describe_outlier(
     if other_count := len(measures) - 1:
         rest = f"; and {units.plural(other_count, 'other measure')}"
     if interval_includes_zero(first):
-        rest += f"; q {q_quantity(first.q)}, not the interval, names it"
+        rest += f"; named by q {q_quantity(first.q)}, not by the interval"
     effect = f"{describe_effect(test.effect, name.measure)}{effect_interval_text(first)}"
     effect_text = f"{describe_measure(name)} {effect}"
     all_partners = verdicts.sensitivities[first.measure].node_count - len(outlier.members)
@@ -161,7 +161,7 @@ def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
     nights = count_in_words(flaky_node.nights, "night")
     counts = f"{bad} of {count} launches {on} {verb}, {far_bad} of {far_count} elsewhere, {nights}"
     if len(flaky_node.names) > 1:
-        counts += f"; they {verb} only together: launches with other partners decide which it is"
+        counts += f"; they {verb} only together: launches with other partners will show which"
     return f"{counts}."
 
 
@@ -179,7 +179,7 @@ def describe_wall_clock(clock: DeviatingClock) -> str:
 
 def _describe_other_clocks(clock: DeviatingClock) -> str:
     if clock.other:
-        return f"that of {clock.other}; of two alone nobody knows which is right"
+        return f"that of {clock.other}; with only two clocks the right one is not known"
     pronoun = "those" if clock.partners > 1 else "that"
     return f"{pronoun} of {units.plural(clock.partners, 'other node')}"
 
@@ -235,7 +235,7 @@ def describe_healthy(verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str
         effects = ", ".join(
             effect_texts[key] for key in sorted(effect_texts, key=_measure_sort_key)[:2]
         )
-        sentence = f"No node stands out of {len(verdicts.nodes)}{label_suffix}"
+        sentence = f"None of {len(verdicts.nodes)} nodes stands out{label_suffix}"
         return f"{sentence}; {effects} would have been seen."
     need = "too few nodes were measured"
     if sensitivities := verdicts.sensitivities.values():

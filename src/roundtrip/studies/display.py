@@ -183,10 +183,7 @@ def statement_table(
     rows: Sequence[tuple[str, InlineElement | RichText, Cell]], note: RichText = ()
 ) -> Table:
     """Rows (published statement, published number, our finding); `note` ends the caption."""
-    caption = (
-        "What the study says, and what we find. “Inferred”: no number of the study; it follows "
-        "from its words."
-    )
+    caption = "What the study says, and what we find. “Inferred”: derived from the study's words."
     return Table(
         (caption, *note),
         text_columns("The study says", "Its number", "We find"),

@@ -106,10 +106,9 @@ class NodeEfficiency:
         if not self:
             return []
         caption = self.level.fill_caption(
-            "Efficiency against the number of nodes: the growth of the time that would be ideal "
-            "over the measured one, from the fewest nodes on. Median over launches, bars are "
-            "{level} rank intervals of the time there, with the time on the fewest nodes taken "
-            "as its median. Grey: ideal."
+            "Efficiency against the number of nodes: the ideal growth of the time over the "
+            "measured growth, from the fewest nodes on. Median over launches, bars are {level} "
+            "rank intervals of the time; the time on the fewest nodes is its median. Grey: ideal."
         )
         gallery = Gallery(caption, self.figures(name))
         return [Heading(3, "Efficiency over nodes"), gallery, self.table()]
@@ -130,7 +129,7 @@ class NodeEfficiency:
             cells.append((names, row["nodes"], cell))
         counts = sorted(set(self.frame["nodes"]))
         return display.grid_table(
-            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
+            "Efficiency and ranks by number of nodes; the fewest nodes are the base.",
             ("What", "Where"),
             {count: Column(units.plural(count, "node"), "right") for count in counts},
             cells,

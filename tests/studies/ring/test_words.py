@@ -184,7 +184,7 @@ def test_percentiles_are_of_a_pass() -> None:
     percentiles = find_table(study_section(data), "Open MPI, 2 ranks in one node: µs a pass")
     assert "a lap is 2 passes" in percentiles.caption
     assert percentiles.caption.endswith(
-        "Whoever waits for a region looks 7 times, then gives up the processor 3 times, then "
+        "A rank that waits for a region polls 7 times, then yields the processor 3 times, then "
         "sleeps in the kernel (futex)."
     )
     assert [row[1].text for row in percentiles.rows] == ["10\xa0B", "1\xa0kB", "1\xa0MB"] * 2
@@ -199,8 +199,8 @@ def test_waiting_over_a_network_shows_its_time() -> None:
     data = ring_data(NETWORK, case="2+1", details={"wait": wait})
     start = "Open MPI, 2 ranks in one node: µs a pass; a lap is 3"
     caption = find_table(study_section(data), start).caption
-    assert "in turn for 9 ms, then naps until something comes (poll)." in caption
-    assert "looks 7 times" not in caption
+    assert "in turn for 9 ms, then sleeps until data arrive (poll)." in caption
+    assert "polls 7 times" not in caption
 
 
 def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:

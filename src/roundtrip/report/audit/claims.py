@@ -47,21 +47,23 @@ def audit_ratio_formation(subject: AuditSubject) -> RuleOutcome:
         return unknown_without_fact("how each ratio is formed")
     if not section_ratios:
         if subject.verdicts:
-            return rule_broken(f"{len(subject.verdicts)} ratios are claimed, how is not said")
+            return rule_broken(
+                f"{len(subject.verdicts)} claimed ratios do not say how they are formed"
+            )
         return rule_not_applicable("forms no ratio")
     violations = []
     for ratio in section_ratios:
         if ratio.statistic is MEAN:
             violations.append(f"{ratio.quantity}: arithmetic mean of ratios")
         if ratio.statistic is GEOMETRIC_MEAN and not ratio.geometric_reason:
-            reason = "geometric mean, and not said why the costs are lost"
+            reason = "geometric mean, without the reason why the costs are lost"
             violations.append(f"{ratio.quantity}: {reason}")
     launches = subject.launches.height
     excess = [verdict for verdict in subject.verdicts.values() if verdict.interval.n > launches > 0]
     if excess:
         violations.append(
-            f"{len(excess)} claims rest on more ratios than the {launches} launches: not formed "
-            "of one value a launch"
+            f"{len(excess)} claims rest on more ratios than the {launches} launches: not one "
+            "value per launch"
         )
     if violations:
         return rule_broken("; ".join(violations))
@@ -95,7 +97,7 @@ def audit_intervals(subject: AuditSubject) -> RuleOutcome:
     text_levels = set(_confidence_levels(subject))
     if other_levels := (number_levels | text_levels) - {level}:
         names = ", ".join(map(units.percent_text, sorted(filter(None, other_levels))))
-        return rule_broken(f"intervals at {names}, where {units.percent_text(level)} is asked for")
+        return rule_broken(f"intervals at {names} instead of {units.percent_text(level)}")
     if number_levels and not text_levels:
         return rule_broken(f"no text says that its intervals are at {units.percent_text(level)}")
     minimum = min(verdict.interval.n for verdict in verdicts)
@@ -148,7 +150,7 @@ def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
     if not claim_count:
         return rule_not_applicable("calls nothing faster or slower")
     count = units.plural(claim_count, "verdict")
-    return rule_kept(f"{count} taken again from interval, minimum effect and q")
+    return rule_kept(f"{count} computed again from interval, minimum effect and q")
 
 
 @audit_rule(19, RuleScope.WHOLE_CAMPAIGN, "False discoveries controlled over the whole report")
@@ -171,7 +173,7 @@ def audit_q_values(subject: AuditSubject) -> RuleOutcome:
     if mismatches:
         return rule_broken(f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})")
     level = subject.analysis.statistics.false_discovery_level
-    return rule_kept(f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
+    return rule_kept(f"q-values of Benjamini-Hochberg, compared with {level:g}: {counts}")
 
 
 @audit_rule(20, RuleScope.WHOLE_CAMPAIGN, "Minimum effect stated beside significance")
@@ -181,7 +183,7 @@ def audit_minimum_effect(subject: AuditSubject) -> RuleOutcome:
         return rule_not_applicable("nothing is claimed")
     effect = subject.analysis.statistics.minimum_effect
     if effect <= 0:
-        return rule_broken("the minimum effect is 0: any difference may be called one")
+        return rule_broken("the minimum effect is 0: any difference may be a claim")
     if not (place := subject.section_title_by_text.get(subject.analysis.toml_text)):
         return rule_broken("the minimum effect is not printed")
     return rule_kept(f"minimum effect {units.percent_text(effect)}, printed in {place}")

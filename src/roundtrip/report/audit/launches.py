@@ -164,7 +164,7 @@ def audit_tail_percentiles(subject: AuditSubject) -> RuleOutcome:
     """Sections with latencies print tail percentiles."""
     tail_facts = subject.audit_facts.latencies
     if tail_facts is None:
-        return unknown_without_fact("of which values the slowest matter")
+        return unknown_without_fact("for which values the slowest matter")
     if not tail_facts:
         return rule_not_applicable(subject.audit_facts.no_latencies_reason or "measures no latency")
     counts: dict[str, int] = {}
@@ -221,7 +221,7 @@ def audit_clock(subject: AuditSubject) -> RuleOutcome:
     astray = subject.launches.filter(timing_over_ranks="maximum", timing_synchronisation="none")
     if count := astray.height:
         passes = False
-        detail += f"; {count} launches take the maximum of times that no synchronisation began"
+        detail += f"; {count} launches take the maximum of times without a common start"
     return rule_kept_or_broken(passes, detail)
 
 

@@ -108,7 +108,7 @@ def _unit_violation(number: TableNumber) -> str:
     if not quantity.unit:
         problem = "no unit"
     elif quantity.unit not in _UNAMBIGUOUS_UNITS:
-        problem = f"{quantity.unit!r} is no unit that means one thing"
+        problem = f"{quantity.unit!r} is an ambiguous unit"
     elif column.unit and quantity.unit != column.unit:
         problem = f"{column.unit} over a value in {quantity.unit}"
     elif quantity.unit not in printed_units:
@@ -196,7 +196,7 @@ def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):
-        detail += f"; {published_count} of published values, whose spread nobody knows"
+        detail += f"; {published_count} of published values, whose spread is not known"
     return rule_kept(detail)
 
 

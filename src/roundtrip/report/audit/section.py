@@ -56,10 +56,10 @@ _TEXT_BY_RESULT: dict[RuleResult, str] = {
     "not applicable": "are not applicable anywhere",
 }
 _METHOD_NOTE = (
-    "Each verdict is computed from facts: from the bundle, from this report as it is laid out, or "
-    "from what a section supplies of itself. Where a fact is missing the rule is not applicable, "
-    "and the fact is named: whether the rule was broken is not known then. What a section supplies "
-    "of itself holds for all that it can show, measured here or not."
+    "Each verdict is computed from facts: from the bundle, from the layout of this report, or "
+    "from the declarations of a section. If a fact is missing, the rule is not applicable, and "
+    "the fact is named: the rule may be broken. The declarations of a section cover all that it "
+    "can show, measured here or not."
 )
 
 
@@ -87,7 +87,7 @@ def build_section(
         for name, outcome in outcomes
     )
     columns = text_columns("Rule", "Says", "Of", "Result", "Evidence")
-    table = Table("Each rule, of each section or study that it is about.", columns, rows)
+    table = Table("Each rule, for each section or study that it covers.", columns, rows)
     rules: dict[RuleResult, list[str]] = defaultdict(list)
     for rule, outcomes in rule_outcomes:
         results = {outcome.result for _, outcome in outcomes}
@@ -116,7 +116,7 @@ def _subject_outcomes(
     for subject in rule_subjects:
         yield subject.title, rule.audit_subject(subject)
     if not rule_subjects:
-        yield campaign.title, rule_not_applicable(f"nothing to hold it against: {rule.scope}")
+        yield campaign.title, rule_not_applicable(f"nothing to check it against: {rule.scope}")
 
 
 def audit_subjects(

@@ -31,7 +31,7 @@ _MAX_NAMED_ITEMS = 3
 #: Facts whose changes since the night before a report names, whatever its series did.
 _ALWAYS_NAMED_FACTS = ("MPI library", "build of the MPI library", "MPI version", "processor")
 DISTANCE_NOTE = (
-    "Distance: how far apart both nights are, in units of the median over all series of this site."
+    "Distance: change between both nights, over the median change of all series of this site."
 )
 
 
@@ -114,7 +114,7 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
         return f"{summary}. There is no night to compare with yet."
     if changes := verdicts.changes_by_night.get(nights[-1], ()):
         return f"{summary}. What changed since the night before: {describe_changes(changes)}."
-    return f"{summary}. Nothing recorded of machine and software changed since the night before."
+    return f"{summary}. No recorded fact of machine or software changed since the night before."
 
 
 def history_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> list[Answer]:
@@ -135,8 +135,9 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
         night = verdicts.calendar.nights[-1]
         rest = (
             f"({verdicts.calendar.describe(night)}): {units.ratio_range_text(ratios)} times the "
-            "level, outside of what the nights before predict. What changed: "
-            f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. {confirmation_sentence}"
+            "level, outside the range that earlier nights predict. What changed: "
+            f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. "
+            f"{confirmation_sentence}"
         )
         first = f"New: {len(judged_series)} series worse last night "
         yield make_answer(first, rest.strip(), Verdict.WORSE_LAST_NIGHT.colour)
@@ -156,7 +157,7 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         ratios = [judged.judgement.step.ratio for judged in judged_series if judged.judgement.step]
         rest = (
             f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
-            "the level before. What changed there: "
+            "the level before. Changed then: "
             f"{describe_changes(_step_change_texts(judged_series))}."
         )
         prefix = "New: " if news[group] else ""
@@ -199,11 +200,11 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         sentences = "; ".join(group[0].revision_sentences)
         yield make_answer(first, f"{group[0].full_title}: {sentences}{more}.")
     if group := [judged for judged in verdicts.judged_series if judged.acceptance]:
-        first = f"Of {len(group)} of {total} series the level is accepted"
+        first = f"The level of {len(group)} of {total} series is accepted"
         yield make_answer(first, " as baseline.")
     if group := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
-        first = f"{len(group)} of {total} series changed by less than the least effect"
-        yield make_answer(first, " of their metric: that is no verdict.")
+        first = f"{len(group)} of {total} series changed by less than the minimum effect"
+        yield make_answer(first, " of their metric, which gives no verdict.")
     if group := verdicts.with_verdict(Verdict.UNCHANGED):
         step_text = _median_detectable_step(verdicts, group)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
@@ -248,8 +249,8 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
     improved_series = _series_with_improved_modes(verdicts)
     if worse_series and (newest := worse_series[0].judgement.newest_night):
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
-        deviation = f"is {ratio} times its level, where {low} to {high}"
-        rest = f"{_first_title(worse_series)} {deviation} was to be expected. "
+        deviation = f"is {ratio} times its level; {low} to {high}"
+        rest = f"{_first_title(worse_series)} {deviation} was expected. "
         rest = f"{rest}{confirmation_sentence}".strip()
         yield make_answer("Worse last night: ", rest, Verdict.WORSE_LAST_NIGHT.colour)
     for first, judged_series, verdict in (
@@ -307,13 +308,13 @@ def _summary_answer(
     """An answer that counts series with recent changes, with older ones and with other verdicts."""
     total, counts = len(verdicts.judged_series), verdicts.count_by_verdict
     able_count = sum(count for verdict, count in counts.items() if verdict.is_judged)
-    scope = f" in the {able_count} series that can be judged" if able_count < total else ""
+    scope = f" in the {able_count} judged series" if able_count < total else ""
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
-    rest = [f"of {total} series, {new_count} changed lately"]
-    rest += [f"{old_count} changed longer ago"] if old_count else []
+    rest = [f"of {total} series, {new_count} changed recently"]
+    rest += [f"{old_count} changed earlier"] if old_count else []
     rest += [f"{count} {verdict}" for verdict, count in counts.items() if verdict.is_undecided]
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
-    sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
+    sight = f"Half of the unchanged series would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_recent_changes else ''} changed{scope} against {nights}: "
     return make_answer(first, f"{', '.join(rest)}. {sight}".strip())
 
@@ -331,7 +332,7 @@ def _recent_step_answer(
     causes = [
         f"{c.name} changed from {c.before} to {c.after}{c.nodes_text}" for c in judged.changes
     ]
-    cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
+    cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact changed then"
     effect = judged.judgement.step.ratio - 1 if judged.judgement.step else 0.0
     is_time = judged.series.identity["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")

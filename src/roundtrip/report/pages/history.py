@@ -226,7 +226,7 @@ def _findings_text(
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.ratio_to_level(step.ratio, step.low, step.high)} times the level before, "
         f"statistic {units.pure_number(abs(step.evidence))} against a threshold of "
-        f"{units.pure_number(step.threshold)}. What changed there: {describe_changes(causes)}."
+        f"{units.pure_number(step.threshold)}. Changed then: {describe_changes(causes)}."
         for step, causes in zip(series_history.steps, judged.changes_by_step, strict=True)
     ]
     sentences += [
@@ -236,11 +236,11 @@ def _findings_text(
         ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
         sentences.append(f"Drift: {ratio} times in a year.")
     if judged.is_intermittent:
-        sentences.append(f"How often nights are bad has changed: {judged.judgement.ratio_text}.")
+        sentences.append(f"The share of bad nights has changed: {judged.judgement.ratio_text}.")
     if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
-        level = f"{ratio} times the level, where {low} to {high} was expected"
-        sentences.append(f"The last night stands out: {level}.")
+        level = f"{ratio} times the level; {low} to {high} was expected"
+        sentences.append(f"Last night was outside the expected range: {level}.")
     if confirmation_sentence:
         sentences.append(f"Launched again: {confirmation_sentence}.")
     if series_history.reason:

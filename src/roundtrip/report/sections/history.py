@@ -129,10 +129,10 @@ def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     rows = [_step_row(judged, verdicts) for judged in verdicts.judged_series if judged.step_night]
     if not rows:
         count = len(verdicts.judged_series) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
-        yield Paragraph((f"None of the {count} series that can be judged has left its level.",))
+        yield Paragraph((f"None of the {count} judged series has changed its level.",))
         return
     table = Table(
-        "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
+        "Series whose level changed, recent changes first. “Evidence”: the statistic of the "
         "step; “needed”: its threshold.",
         (
             *text_columns("Series", "Verdict"),
@@ -220,7 +220,7 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         for judged in judged_series
         if judged.is_intermittent
     ]
-    yield from _list_blocks("Nights that come and go", items, _MAX_ROWS)
+    yield from _list_blocks("Recurring bad nights", items, _MAX_ROWS)
     items = [
         f"{judged.full_title}: {'; '.join(judged.revision_sentences)}."
         for judged in judged_series
@@ -237,8 +237,8 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
             units.ratio_to_level(step.ratio),
             calendar.date_text(calendar.nights[step.night]),
         )
-        items.append(f"{judged.full_title}: {change} since {date}; least effect {least_effect}.")
-    yield from _list_blocks("Smaller than the least effect", items, _MAX_ROWS)
+        items.append(f"{judged.full_title}: {change} since {date}; minimum effect {least_effect}.")
+    yield from _list_blocks("Smaller than the minimum effect", items, _MAX_ROWS)
 
 
 def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -246,12 +246,12 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     if not judged_series:
         return
     yield Heading(3, "Slow changes")
-    yield Paragraph(("These series change a little every night, so no single night is to blame.",))
+    yield Paragraph(("These series change a little every night: no single night is the cause.",))
     rows = tuple(
         (_series_cell(judged), _series_cell(judged, f"times {judged.judgement.ratio_text}", "warn"))
         for judged in judged_series
     )
-    caption = "Level of a year later over that of today."
+    caption = "Level in a year over the level today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
     yield fold_if_long(f"{len(rows)} series that drift", table)
 
@@ -266,11 +266,14 @@ def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     if not judged_series:
         return
     text = (
-        "Outside of what the nights before predict of a single night. If it lasts, it is a "
-        "change of level; if it goes back, an incident."
+        "Outside the range that earlier nights predict for one night. If it lasts, it is a "
+        "change of level; if the level returns, an incident."
     )
     yield from (Heading(3, "Last night"), Paragraph((text,)))
-    caption = "This night, times the level of its series, and what was to be expected of one night."
+    caption = (
+        "The value of this night over the level of its series, and the range expected for one "
+        "night."
+    )
     columns = *text_columns("Series", "Verdict"), *number_columns("This night", "To be expected")
     table = Table(caption, columns, tuple(map(_newest_row, judged_series)))
     yield fold_if_long(f"{len(judged_series)} series", table)
@@ -325,11 +328,13 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
     ]
     if labels:
         count = units.plural(len(labels), "series")
-        items.append(f"{count} of earlier nights not measured this night: {_first_titles(labels)}.")
+        items.append(
+            f"{count} of earlier nights were not measured this night: {_first_titles(labels)}."
+        )
     night_rows = data.past_nights.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
-        items.append(f"Of {count} it is not known which nodes they ran on.")
+        items.append(f"The nodes of {count} are not known.")
     unjudged_series = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
     verdict_reasons = Counter(judged.judgement.reason for judged in unjudged_series)
     items += [
@@ -345,5 +350,5 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
 def _basis_paragraph(data: BundleData) -> Paragraph:
     nights = units.plural(data.past_nights.nights["night"].n_unique(), "night")
     series = data.past_nights.nights.select(*SERIES).n_unique()
-    basis = f"Judged against {nights} before this one, {series} series: history/ in the bundle."
+    basis = f"Judged against {nights} before this night, {series} series: history/ in the bundle."
     return Paragraph((basis,), is_note=True)

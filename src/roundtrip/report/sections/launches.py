@@ -76,7 +76,7 @@ def build_section(data: BundleData) -> ReportSection:
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
         unsealed = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
         verb = "is" if count == 1 else "are"
-        reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
+        reason = "not sealed: run.json has no digest of samples.csv to check the rows."
         blocks.append(Paragraph((f"{unsealed} {verb} {reason}",)))
     blocks += [*_lost_launch_blocks(data), *_scheduler_blocks(data)]
     blocks += [*_disturbance_blocks(data, spread_values), *spread.noise_blocks(data, spread_values)]
@@ -122,7 +122,7 @@ def _describe_disturbances(data: BundleData, counts: LaunchCounts) -> str:
         f"{counts.disturbed_count} of {units.plural(sum(counts.passed_by_case.values()), 'launch')}"
     )
     verb = "was" if counts.disturbed_count == 1 else "were"
-    return f"{share} {verb} disturbed, most often like this: {example}."
+    return f"{share} {verb} disturbed, most often: {example}."
 
 
 def _describe_median_changes(spread_values: pl.DataFrame) -> str:
@@ -201,7 +201,7 @@ def _launch_counts_table(data: BundleData) -> Table:
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     columns = (Column("Case"), *number_columns(*names))
     skipped_count = len(cases) - len(rows)
-    skipped = f", without {units.plural(skipped_count, 'skipped case')}: see below"
+    skipped = f" except {units.plural(skipped_count, 'skipped case')}, listed below"
     caption = f"Every case of the campaign{skipped if skipped_count else ''}."
     return Table(caption, columns, tuple(rows))
 
@@ -219,8 +219,8 @@ def _name_by_case_id(data: BundleData) -> dict[str, str]:
 
 def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
     """The nodes that the scheduler had taken out of use, launches that it displaced, outages."""
-    why = f"{data.scheduler.title} had taken out of use when the run began"
-    caption = f"Nodes that {why}: nobody measured them."
+    why = f"{data.scheduler.title} had taken out of use before the run"
+    caption = f"Nodes that {why}; they were not measured."
     table = nodes.excluded_nodes_table(data, caption)
     if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table
@@ -249,11 +249,11 @@ def _lost_launch_blocks(data: BundleData) -> list[Block]:
         reason_cells = text_cells(reason or "no reason given", names)
         name = cases[case_ids[0]] if len(case_ids) == 1 else f"{len(case_ids)} cases"
         rows.append((Cell(name), status_cell, *reason_cells))
-    caption = "Left out of every number above, each with its reason."
+    caption = "Left out of every number above, with the reason."
     if any(len(case_ids) > 1 for case_ids in groups["case_id"]):
         caption += (
-            " A line counts the cases that were skipped for one reason; cases.parquet of the "
-            "bundle and “roundtrip run --dry-run” name each."
+            " A row counts all cases skipped for one reason; cases.parquet of the bundle and "
+            "“roundtrip run --dry-run” list them."
         )
     columns = text_columns("Case", "Status", "Reason", "Launch")
     return [heading, Table(caption, columns, tuple(rows))]
@@ -271,7 +271,7 @@ def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[B
     caption = "Something other than the benchmark used the machine during these launches."
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"
-    note = f"{count} marked as disturbed. They are kept in every number of this report."
+    note = f"Disturbed: {count}. Every number of this report includes them."
     effect = _disturbance_effect_table(data, spread_values)
     tables: list[Block] = [effect] if effect.rows else []
     return [
@@ -303,8 +303,8 @@ def _disturbance_effect_table(data: BundleData, spread_values: pl.DataFrame) -> 
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
         rows.append((*case_cells, figure, *(Cell(text, series_key=series) for text in texts)))
     return Table(
-        "What leaving the disturbed launches out would change: median over launches; and the "
-        "median of the disturbed ones against that of the others.",
+        "Median over all launches and over the undisturbed ones; then the median of the "
+        "disturbed launches over that of the others.",
         (
             *text_columns("Toolchain", "Case", "Figure"),
             *number_columns("All launches", "Undisturbed only"),

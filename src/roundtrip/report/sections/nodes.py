@@ -84,10 +84,10 @@ def evidence_blocks(
             rows.append(row)
     if rows:
         caption = (
-            "What stands out, and why. Effects are those of the node alone, over what is usual "
-            "there: median over its launches with the rank interval. “q”: the chance of a false "
-            "discovery, by all launches together. It names a node, also where few launches saw no "
-            "effect, so that the interval holds none."
+            "What stands out, and why. Effect: of the node alone, over the usual value there; "
+            "median over its launches with the rank interval. “q”: the corrected p-value of all "
+            "its launches together. q can name a node although some launches saw no effect and "
+            "the interval includes 0."
         )
         columns = (
             *text_columns("Node, switch or link", "Measure", "Where"),
@@ -174,9 +174,9 @@ def node_heat_maps(
         return None, []
     nights = units.plural(len(newest_nights), "night")
     caption = (
-        f"Median over the launches of each pair in the newest {nights}: a launch against what "
-        "was usual in its night. Pairs without a cell had no launch. * marks what stands out; "
-        "failures, clocks and tails are not drawn."
+        f"Median over the launches of each pair in the newest {nights}; each launch is relative "
+        "to the usual value of its night. Pairs without a cell had no launch. * marks what "
+        "stands out; failures, clocks and tails are not drawn."
     )
     members: dict[str, list[str]] = {}
     for node, switch in node_history.switches(rows).items():
@@ -189,7 +189,7 @@ def node_heat_maps(
     suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
     source = f"As {scheduler_title} reported to the ranks{suffix}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
-    caption += " Nodes of one switch stand together."
+    caption += " Nodes of one switch are adjacent."
     switch_blocks: list[Block] = [CollapsibleBlocks("Nodes of each switch", (table,))]
     return Gallery((caption,), tuple(figures)), switch_blocks
 

@@ -35,7 +35,7 @@ _NOT_RECORDED_TEXT = "not recorded"
 
 def build_section(data: BundleData) -> ReportSection:
     """The section: code, machine, nodes, toolchains, clocks, thresholds, files."""
-    thresholds = "Every threshold behind every word of this report: "
+    thresholds = "All thresholds of this report: "
     blocks: list[Block] = [
         *(
             _code_table(data),
@@ -72,7 +72,7 @@ def build_section(data: BundleData) -> ReportSection:
     if isinstance(places, list) and places:
         count = units.plural(len(places), "field holds", "fields hold")
         names = ", ".join(map(str, places[:5]))
-        warning = f"{count} what looks like a credential; a digest stands in its place: {names}."
+        warning = f"{count} a value that looks like a credential, replaced by a digest: {names}."
         warnings.append(warning)
     return ReportSection("provenance", title, tuple(blocks), warnings=tuple(warnings))
 
@@ -96,7 +96,7 @@ def _code_table(data: BundleData) -> Table:
         ("Roundtrip revision", describe_revision(data)),
         ("Campaign", f"{facts['campaign']} on site {facts['site']}"),
         ("Started", facts["started"]),
-        ("Finished", facts["finished"] or "did not finish: see the launches that are missing"),
+        ("Finished", facts["finished"] or "did not finish: see the missing launches"),
         ("Collected with", tools),
         ("Bundle digest", data.manifest.digest),
         ("Signature", signer),
@@ -155,7 +155,7 @@ def _node_blocks(data: BundleData) -> list[Block]:
         "Node", *(words[0].upper() + words[1:] for words in NODE_FACT_TITLES.values())
     )
     caption = (
-        "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
+        "Nodes as the launches recorded them, by the pseudonym of the host; firmware: its BIOS."
     )
     return [fold_if_long(f"All {len(rows)} nodes", Table(caption, columns, rows))]
 
@@ -170,7 +170,7 @@ def _toolchain_table(data: BundleData) -> Table:
         binding = bindings.get(row["launch"], _NOT_RECORDED_TEXT)
         rows.add((*text_cells(*facts), Cell(ranks), Cell(binding)))
     return Table(
-        "Toolchains as the launches found them; binding: rank on host: processors it may use.",
+        "Toolchains as the launches recorded them; binding: rank on host: allowed processors.",
         text_columns("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding"),
         tuple(sorted(rows, key=lambda cells: [cell.text for cell in cells])),
     )

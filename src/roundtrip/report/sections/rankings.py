@@ -19,7 +19,10 @@ from roundtrip.study import Claim
 #: Maximum quantities, with their sizes, that an answer names.
 MAX_NAMED_QUANTITIES = 3
 _ON_PAR, _OPEN = "on par", "open"
-_SENTENCE_BY_OUTCOME = {_ON_PAR: "Toolchains are on par", _OPEN: "Which is fastest is undecided"}
+_SENTENCE_BY_OUTCOME = {
+    _ON_PAR: "Toolchains are on par",
+    _OPEN: "The fastest toolchain is undecided",
+}
 _TEXT_BY_OUTCOME = {_ON_PAR: "on par", _OPEN: "undecided"}
 #: Maximum rows of the tables at the top of a report.
 _MAX_ROWS = 8

@@ -58,24 +58,24 @@ LOG_DEVIATION_SUMMARY = Summary(
 )
 _EXPLANATION: tuple[RichText, ...] = (
     (
-        "“Reached the precision” is said of one launch: its own samples agree on its median. It "
-        "does not mean that the next launch would find the same. No interval in this report "
-        "depends on it: all intervals are over launches.",
+        "“Reached the precision” describes one launch: its samples agree on its median. The next "
+        "launch may have another median. No interval in this report depends on it: all intervals "
+        "are over launches.",
     ),
     (
         "Spread between launches: the standard deviation of the launches' medians, without the "
-        "part that their own samples explain. Where it is much larger than the half-width in a "
-        "launch, more launches help and longer ones do not. Ratios that are paired in a launch "
-        "spread far less.",
+        "part that their own samples explain. If it is much larger than the half-width in a "
+        "launch, more launches help and longer ones do not. Ratios paired in a launch spread far "
+        "less.",
     ),
     (
-        "“Normal” is p of the test of Shapiro and Wilk on the logarithms of the launches' medians: "
-        "where it is small, as of launches in two groups, the spread and the plans are rough.",
+        "“Normal” is p of the Shapiro-Wilk test on the logarithms of the launches' medians. If "
+        "it is small, as for launches in two groups, the spread and the plans are rough.",
     ),
     (
-        "The two columns before it compare plans by the normal approximation. It uses these "
-        "variances and the seconds that a launch took without measuring. No plan has fewer "
-        "launches than “advised_launches” below.",
+        "The two columns before it compare plans by the normal approximation, from these "
+        "variances and the seconds of a launch outside measuring. No plan has fewer launches "
+        "than “advised_launches” below.",
     ),
 )
 
@@ -133,7 +133,7 @@ def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
         return []
     caption = "Noise in a launch and between launches, at {level}."
     if overhead_s is not None:
-        caption += f" A launch took {units.amount(overhead_s, Unit.S, 2)} besides."
+        caption += f" Outside measuring, a launch took {units.amount(overhead_s, Unit.S, 2)}."
     columns = (
         *text_columns("Toolchain", "Case", "Figure"),
         *number_columns("Launches", "Half-width in a launch", "Spread between launches"),

@@ -49,13 +49,12 @@ from roundtrip.units import ConfidenceLevel, Quantity
 SECTION_QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
 _MAX_ANSWERS = 6
 _METHOD_NOTE: RichText = (
-    "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
-    "compared only with those of the same round, which were launched side by side in random "
-    "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
-    "that launched either, and in how many the first of the two came first. Launches that share "
-    "no round, such as those of a second campaign, are never compared. For two toolchains that "
-    "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
-    "what depends on Boost.",
+    "A machine drifts from launch to launch by more than most toolchains differ. So only "
+    "launches of one round are compared: a round launches each toolchain once, in random order, "
+    "and gives one ratio. “Rounds”: number of rounds that launched both, of the rounds that "
+    "launched either, and how often the first of the two came first. Launches of different "
+    "campaigns share no round and are never compared. If two toolchains differ only in MPI, the "
+    "values that depend on MPI are compared; if only in Boost, the values that depend on Boost.",
 )
 _LAUNCH_SUMMARY = Summary(
     "a study's value of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
@@ -94,9 +93,10 @@ class ToolchainsSection:
         return [
             (
                 f"{_setting_text(setting)}: {count} toolchains have {count * (count - 1) // 2} "
-                f"pairs, of which {pairs} are asked: each toolchain with the first by name of "
-                "those with its MPI, of those with its Boost and, unless one of them lies between, "
-                f"of all. Up to {MAX_ENVIRONS_FOR_ALL_PAIRS} would be compared each with each. ",
+                f"pairs, of which {pairs} are compared: each toolchain with the first by name of "
+                "its MPI, with the first of its Boost and, unless these link them already, with "
+                f"the first of all. Up to {MAX_ENVIRONS_FOR_ALL_PAIRS} toolchains are compared in "
+                "all pairs. ",
                 InlineCode("roundtrip compare BUNDLE --toolchains ONE OTHER"),
                 " compares any two of them.",
             )

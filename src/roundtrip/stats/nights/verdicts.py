@@ -30,21 +30,21 @@ class Verdict(StrEnum):
 
     WORSE_LAST_NIGHT = "worse last night", "bad"
     REGRESSED = "regressed", "bad"
-    FLAPPING = "flapping", "bad", "flap", "bad nights come and go, more often than before"
+    FLAPPING = "flapping", "bad", "flap", "bad nights recur more often than before"
     DRIFTING = (
         *("drifting", "warn", "drift"),
-        "they change slowly, so no step is claimed for them",
+        "they change slowly, so no step is claimed",
     )
     RECOVERED = "recovered", "good"
     IMPROVED = "improved", "good"
     WANDERING = (
         *("wandering", "warn", "wander"),
-        "their level moves slowly to and fro, so no step is claimed for them",
+        "their level moves slowly up and down, so no step is claimed",
     )
     TOO_FEW_NIGHTS = "too few nights", "muted"
     NO_VALUE = (
         *("no value last night", "muted", "have no value last night"),
-        "not measured, disturbed, left out, or on nodes that no earlier night compares with",
+        "not measured, disturbed, left out, or on nodes without comparable earlier nights",
     )
     UNCHANGED = "unchanged", "muted"
 
@@ -268,15 +268,15 @@ class SeriesHistory:
     def _withdrawal_reason(self, old_step: Step) -> str:
         """Why a change point that was reported before is withdrawn."""
         if any(incident.first <= old_step.night <= incident.last for incident in self.incidents):
-            return "the level went back, so these nights are an incident"
+            return "the level returned, so these nights are an incident"
         place = old_step.night, old_step.ratio > 1
         if place in {(step.night, step.ratio > 1) for step in self.steps}:
-            return "it does not exceed the least effect any more"
+            return "it no longer exceeds the minimum effect"
         if self.drift is not None:
             return "a drift explains these nights better"
         if self.is_wandering:
             return "the level wanders"
-        return "with the newest night it lacks evidence"
+        return "the newest night weakens its evidence below the threshold"
 
     def recovered_night(self, *, lower_is_better: bool) -> NewestNight | None:
         """The night before, if it was reported as worse and last night shows no sign of it."""

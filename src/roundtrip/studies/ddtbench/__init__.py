@@ -53,8 +53,8 @@ MICRO_APPS = (
 PUBLISHED_APP = "NAS_LU_x"
 #: Texts on the states of memory between exchanges; the first is that of the publication.
 BUFFER_STATES = {
-    "original": "memory as the study leaves it",
-    "same": "all memory in the same state for every method",
+    "original": "memory state as in the study",
+    "same": "the same memory state for every method",
     "cold": "out of cache",
 }
 ORIGINAL_BUFFER_STATE = next(iter(BUFFER_STATES))
@@ -82,8 +82,8 @@ class DDTBench(Study):
         Contrast(DDT, MANUAL_TUNED),
     )
     primary_description = (
-        "MPI datatypes against packing by hand, each micro-app at its largest message, in memory "
-        "as the study leaves it."
+        "MPI datatypes against packing by hand, each micro-app at its largest message, with the "
+        "memory state of the study."
     )
     spread_metrics = (
         SpreadMetric(

@@ -187,9 +187,9 @@ def overhead_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
     caption = data.level.fill_caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
-        "method was faster than the network was for a buffer packed by hand; the axis ends at "
-        f"{units.pure_number(_MIN_DRAWN_OVERHEAD_PERCENT, 2)} %, and a triangle stands for each "
-        "value below that. The study printed two values, in the row below ours."
+        "method was faster than the network with a buffer packed by hand. The axis ends at "
+        f"{units.pure_number(_MIN_DRAWN_OVERHEAD_PERCENT, 2)} %, and triangles mark lower values. "
+        "The row below ours has the two values that the study printed."
     )
     arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
@@ -248,10 +248,10 @@ def overhead_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
 def time_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel: its epochs, and a view of each time."""
     caption = data.level.fill_caption(
-        "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
+        "The parts of a round trip: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
-        "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
-        "round trip. The other rank's unpacking and packing are part of communication."
+        "method, their sum in µs. Thin lines are {level} rank intervals of the whole round trip. "
+        "The other rank's unpacking and packing are part of communication."
     )
     figures = tuple(
         Figure(

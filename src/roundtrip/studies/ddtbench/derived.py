@@ -231,6 +231,6 @@ AUDIT_FACTS = AuditFacts(
     clock="rank 0 reads its own clock",
     synchronisation="a ping-pong waits for its partner; FFT's exchange is collective",
     over_ranks="all times are rank 0's",
-    cache="as the method before left them, and a second series in which all find them alike",
+    cache="as the previous method left them; in a second series, the same for all methods",
     build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

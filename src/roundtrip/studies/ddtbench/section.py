@@ -113,7 +113,7 @@ def panel_answer(panel: Panel, verdicts: AppVerdicts) -> Answer:
     ]
     if tuned_apps:
         names = ", ".join(tuned_apps)
-        clauses.append(f"loops tuned by hand beat datatypes for {names} all the same")
+        clauses.append(f"but loops tuned by hand are faster than datatypes for {names}")
     if clauses and (missing_apps := [app for app in MICRO_APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
     return make_answer(panel.title, f": {'; '.join(clauses) or 'nothing was compared'}.")
@@ -191,27 +191,27 @@ class Section:
 
 
 _QUESTION_TEXT: RichText = (
-    "Programs send faces of arrays, columns, scattered particles. They may copy them into a buffer "
-    "by hand, or describe them to MPI by a datatype and leave the copying to it. DDTBench measures "
-    "both, and MPI_Pack, by a ping-pong between two ranks (FFT: all-to-all) for the access "
-    "patterns of 16 applications. All methods of a launch are interleaved in random order, and "
-    "every element that arrives is checked.",
+    "Programs send faces of arrays, columns, scattered particles. They copy these into a buffer "
+    "by hand, or describe them by a datatype and let MPI copy. DDTBench measures both, and "
+    "MPI_Pack, by a ping-pong between two ranks (FFT: all-to-all) for the access patterns of 16 "
+    "applications. All methods of a launch are interleaved in random order, and every element "
+    "that arrives is checked.",
 )
 _READING_NOTES = (
-    "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
-    "so its packing lies inside rank 0's communication. The time of the network is therefore "
-    "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "
-    "subtracted only once, the packing of rank 1 would count as network.",
-    "Overhead is (round trip - network time) / round trip. It can be negative, and is shown "
-    "so. The network time is that of a buffer that was just written and that the reply then "
-    "overwrites, which in shared memory moves cache lines between cores. Data that are sent "
-    "from one place and received in another may travel faster.",
-    "So there is a second series, which the study did not have. Before every exchange, outside "
-    "the timing, both ranks rewrite everything that any method sends and read everything that "
-    "any method received, and all methods use the same two buffers. Then no method finds the "
-    "cache in a better state than another.",
-    "“Packed by hand” uses the loop nest of the application. Where loops written for speed are "
-    "more than 10 % faster, they are another method, “tuned”, which the study does not have.",
+    "All times are rank 0's. Rank 1 unpacks the message and packs its reply before it answers, "
+    "so rank 0's communication includes rank 1's packing. The network time is therefore the "
+    "round trip by hand minus twice the packing and unpacking of rank 0. Subtracted once, the "
+    "packing of rank 1 would count as network.",
+    "Overhead is (round trip - network time) / round trip. It can be negative. The network time "
+    "is measured with a buffer that was just written and that the reply overwrites; in shared "
+    "memory this moves cache lines between cores. Data sent from one buffer and received in "
+    "another may be faster.",
+    "So there is a second series, which the study lacks. Before every exchange, outside the "
+    "timing, both ranks rewrite all data that any method sends and read all data that any method "
+    "received. All methods use the same two buffers. So every method starts with the same cache "
+    "state.",
+    "“Packed by hand” uses the loop nest of the application. Loops written for speed that are "
+    "more than 10 % faster are another method, “tuned”, which the study lacks.",
     "As in the study, making and freeing datatypes is not part of the round trip. Other tables "
     "show these times.",
 )

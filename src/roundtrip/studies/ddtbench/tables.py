@@ -282,7 +282,8 @@ def application_table() -> Table:
     """The published table of micro-apps: class of applications and access pattern."""
     return Table(
         "The study's micro-apps: class of applications and access pattern. Its figure of packing "
-        "costs has those that the script in its archive draws; its text names two of the values.",
+        "costs shows those that the script in its archive draws; its text gives two of the "
+        "values.",
         text_columns("Micro-app", "Class of applications", "Access pattern", "In its figure"),
         tuple(
             text_cells(
@@ -317,7 +318,7 @@ def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVe
             (
                 "its figure: the packing overhead “for some of the micro-apps”",
                 "in its figure only",
-                Cell(f"our figure and the tables of overheads have ours{suffix}", "muted"),
+                Cell(f"see our figure and the tables of overheads{suffix}", "muted"),
             ),
             (
                 "its picture: “Measurement loop of DDTBench. Measurements are taken on process 0”",

@@ -38,7 +38,7 @@ _LAUNCH_COLUMNS = ["launch", "case_id"]
 _TITLE_BY_MODE = {"pingpong": "Ping-pong", "stream": "Stream", "bidirectional": "Bidirectional"}
 _TEXT_BY_BUFFERS = {
     "same": "send and receive share a buffer",
-    "no-cache": "each message from memory not touched lately",
+    "no-cache": "each message from memory not used recently",
 }
 
 
@@ -155,15 +155,15 @@ def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel])
         if panels[0].is_pingpong and (curve := derived.published_curve(variant))
     }
     overlap = (
-        " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
-        "the abstraction is free."
+        " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they overlap, Boost.MPI "
+        "costs nothing."
     )
     study = " The last panel is the study itself (2005), read off the published figure."
     caption = curves.level.fill_caption(
-        "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-        "variant, median over launches; bands are {level} rank intervals."
-        f"{overlap if len(curves.measured_arms) > 1 else ''} All panels share their axes."
-        f"{study if published else ''}"
+        "Bandwidth over message size, in the layout of the study's figure: log-log, one curve "
+        "per variant, median over launches; bands are {level} rank "
+        f"intervals.{overlap if len(curves.measured_arms) > 1 else ''} All panels share their "
+        f"axes.{study if published else ''}"
     )
     drawings = _panel_drawings(name, curves, curves.bandwidth_intervals, panels, ARMS)
     times = _panel_drawings(name, curves, curves.time_intervals, panels, ARMS)
@@ -204,7 +204,7 @@ def ratio_gallery(
         return None
     study = ""
     if panels[0].is_pingpong:
-        study = " “The study” is its own figure (2005), read off by eye."
+        study = " “The study” is its published figure (2005), read off by eye."
         ratios = []
         for statement in derived.PUBLISHED_STATEMENTS:
             base = dict(derived.published_curve(statement.base))

@@ -320,6 +320,6 @@ AUDIT_FACTS = AuditFacts(
     clock="the sender reads its own clock, in a stream the receiver",
     synchronisation="an empty message from the receiver before each batch",
     over_ranks="one rank times, so that no clocks are compared",
-    cache="one warm buffer where the case says same, memory not touched lately where no-cache",
+    cache="one warm buffer where the case says same, memory not used recently where no-cache",
     build_columns=("mpi_library", "boost", "compiler", "compiler_flags"),
 )

@@ -315,7 +315,7 @@ class Section:
             Paragraph(tables.describe_buffers(curves.panels), is_note=True),
         ]
         if names := ", ".join(curves.unknown_variants):
-            text = ("Variants that are not the study's, kept in the bundle and not shown: ", names)
+            text = ("Variants that the study lacks, in the bundle but not shown: ", names)
             blocks.append(Paragraph(text, is_note=True))
         return ReportSection(
             anchor="netpipe",
@@ -358,16 +358,15 @@ def _level_texts(level: ConfidenceLevel) -> tuple[RichText, RichText]:
 def _outcome_legend(settings: Thresholds, margin: float) -> RichText:
     return (
         StrongText("agrees"),
-        ": every compared size shows it, or every one of those measured, which are then named; ",
+        ": every compared size shows it (if only some were measured, they are named); ",
         StrongText("differs"),
         ": at least one size shows the contrary (for the better: less is lost than in the study); ",
         StrongText(OPEN),
-        ": the intervals are too wide for either. “On par” means that the whole interval of the "
-        f"ratio lies within {units.percent_text(margin)} of 1; “slower” that it excludes 1, by "
-        "more than the minimum effect, after correction for false discoveries; “suffers greatly” "
-        f"that it lies below {settings.great_loss:g}. What the study says about datatypes and "
-        "serializing concerns many bytes, so it is tested from "
-        f"{units.size_text(settings.many_bytes)} on.",
+        ": the intervals are too wide for either. “On par”: the whole interval of the ratio lies "
+        f"within {units.percent_text(margin)} of 1. “Slower”: it excludes 1, by more than the "
+        "minimum effect, after correction for false discoveries. “Suffers greatly”: it lies "
+        f"below {settings.great_loss:g}. The study's statements on datatypes and serializing "
+        f"concern many bytes: they are tested from {units.size_text(settings.many_bytes)} on.",
     )
 
 
@@ -382,14 +381,14 @@ def _question_text(arms: Mapping[str, Arm]) -> RichText:
         here = f"{names}, on this machine, interleaved in random order inside each launch"
     return (
         "The Boost.MPI study (D. Gregor and M. Troyer, 2005-2007) ran NetPIPE in five variants: "
-        "raw MPI, Boost.MPI, both again with a derived datatype of one byte, and Boost.MPI "
+        "raw MPI, Boost.MPI, both also with a derived datatype of one byte, and Boost.MPI "
         f"serializing an object for every byte. Here {'is' if len(arms) == 1 else 'are'} {here}.",
     )
 
 
 _READING_NOTES = (
-    "A ratio is formed within a launch, from its two medians, before anything is summarised "
-    "over launches. So it is paired: a slow launch slows both sides of it.",
+    "A ratio is formed within a launch, from its two medians, before anything is summarised over "
+    "launches. So it is paired: a slow launch slows both sides.",
     "The study's figure labels its axis “MB/s”. Its 1.4 at 1 byte would then be a half round "
     "trip of 0.7 µs, which no network of 2005 reached; in NetPIPE's own unit, Mbit/s of 2²⁰ "
     "bits, it is 5.4 µs. So we read the figure as Mbit/s and convert it to MB/s here.",

@@ -119,9 +119,9 @@ def rate_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     return Table(
         curves.level.fill_caption(
             "Peak bandwidth, n½, and the rate of one message of each size that every launch "
-            "measured: total bytes over total time. Median over launches, {level} rank "
-            "interval. “Up to”: the largest measured size, of the launch where it was smallest "
-            "and of the one where it was largest."
+            "measured: total bytes over total time. Median over launches, {level} rank interval. "
+            "“Up to”: the largest measured size of a launch, from the smallest to the largest "
+            "over launches."
         ),
         (
             Column("Toolchain"),
@@ -379,7 +379,7 @@ def describe_buffers(panels: Sequence[Panel]) -> RichText:
     others = ", ".join(case for case in cases if not case.endswith("/same"))
     lines = [
         f"Send and receive share one buffer, warm in cache, in: {shared}." if shared else "",
-        f"Each message comes from memory not touched lately in: {others}." if others else "",
+        f"Each message comes from memory not used recently in: {others}." if others else "",
         "This changes the curve of large messages.",
     ]
     return (" ".join(filter(None, lines)),)

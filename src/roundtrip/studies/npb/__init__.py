@@ -242,8 +242,8 @@ class NPB(Study):
     run_record = NPBRecord
     contrasts = (SPEEDUP_CONTRAST, TRANSPORT_CONTRAST, SOURCE_CONTRAST)
     primary_description = (
-        "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
-        "study has it; and our programs against those of NPB 3.4; both of class A and above."
+        "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG and LU, as in "
+        "the study; and our programs against those of NPB 3.4; both of class A and above."
     )
     uncompared_parameters = frozenset({"wan_rtt"})  # the section compares these transports itself
     spread_metrics = (SpreadMetric("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)

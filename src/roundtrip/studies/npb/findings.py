@@ -124,8 +124,8 @@ def _without_trials(verdicts: SeriesVerdicts) -> SeriesVerdicts:
 def statement_table(launches: NPBLaunches, findings: Sequence[Finding]) -> Table:
     """Table of the published statements: a row for each series that tests one."""
     note = launches.level.fill_caption(
-        f" Everything that we find is over an {EMULATED_WAN}. Speed-up over one cluster with half "
-        "of the ranks, {level} interval over rounds."
+        f" All our results are over an {EMULATED_WAN}. Speed-up over one cluster with half of the "
+        "ranks, {level} interval over rounds."
     )
     rows = []
     for one in findings:

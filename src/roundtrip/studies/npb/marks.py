@@ -185,9 +185,9 @@ def _reference_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
         for origin, reference in curve.reference_rates
     ]
     return Table(
-        "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
-        f"although the processor is the same. {SIMULATED}: break-even at the longest delay, and "
-        "where the study's number is found, as parts of that rate.",
+        "Measured: the rate of one rank alone, which is a different host speed for each "
+        f"benchmark although the processor is the same. {SIMULATED}: break-even at the longest "
+        "delay, and the host speed of the study's number, as parts of that rate.",
         (
             *text_columns("Benchmark and processor", "Toolchain"),
             Column("One rank", "right", Unit.MOPS),
@@ -264,18 +264,18 @@ def describe_proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNig
         "gives all of them" if part_gap < _MAX_RATIO_OF_EQUAL_PARTS else "does not give all of them"
     )
     return (
-        f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
-        f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
-        f"does {units.pure_number(part_gap, 2)}. So one processor with these proportions {words}. "
-        "What remains is open, because the study's processor, network, class and protocol are not "
-        "known."
+        f"The study's numbers ({SIMULATED}): {details}. As host speeds they differ by a factor of "
+        f"{units.pure_number(speed_gap, 2)}, as parts of the rates of one rank of "
+        f"{origin.processor} by {units.pure_number(part_gap, 2)}. So one processor with these "
+        f"proportions {words}. The rest is open: the study's processor, network, class and "
+        "protocol are not known."
     )
 
 
 _REFERENCE_NOTE: RichText = (
-    "What follows was measured in other campaigns, by real programs, and copied into this bundle "
-    "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
-    "from the other.",
+    "The next values were measured in other campaigns, by real programs, and copied into this "
+    "bundle with their origin. They are drawn beside the simulation for orientation: no claim "
+    "joins the two.",
 )
 
 

@@ -109,11 +109,10 @@ def link_gallery(launches: NPBLaunches) -> Gallery | None:
 
     caption = launches.level.fill_caption(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED_WAN}: "
-        "median over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
-        "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
-        "their own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 "
-        "hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the "
-        "ranks can give."
+        "median over rounds, bars are {level} rank intervals, cut off at the axes. Dashed "
+        "lines: ranks share processors, so compute time is taken as on own processors, unless "
+        "the base shares them too. Diamonds: the study in 2003, 16 + 16 hosts, at 4 ms. Grey "
+        "rules: 1, no gain over one cluster; 2, the most for twice the ranks."
     )
     subject = f"Speed-up over one cluster against round-trip time, {EMULATED_WAN}"
     return Gallery(caption, display.drawing_figures(drawings, subject, views))

@@ -126,12 +126,12 @@ def link_time_table(launches: NPBLaunches) -> Table:
                 )
             )
     return Table(
-        f"Compute and communication apart, {EMULATED_WAN}. Communication is all time inside MPI, "
-        "waiting included. Added by the delay: time beyond that at the smallest delay; it is "
-        "known of the programs of NPB 3.4 too. Speed-up as measured, and as it would be if each "
-        "rank had its own processor: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and "
-        "the communication time M of one cluster (1) and of both (2) with n ranks. Where each "
-        "rank has its own processor, the two agree.",
+        f"Compute and communication separately, {EMULATED_WAN}. Communication is all time inside "
+        "MPI, waiting included. Added by the delay: time beyond that at the smallest delay, also "
+        "for the programs of NPB 3.4. Speed-up as measured, and as if each rank had its own "
+        "processor: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and the communication "
+        "time M of one cluster (1) and of both (2) with n ranks. Where each rank has its own "
+        "processor, the two agree.",
         (
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,
@@ -227,10 +227,10 @@ def verification_table(launches: NPBLaunches) -> Table:
             history = Cell((units.count(agreed), words))
         rows.append((Cell(program), Cell((units.count(total), f" of {total}")), history))
     return Table(
-        "Launches counted here, by verification. The specification looks at the end of a run (FT "
-        "and IS: at every iteration). The history: what each iteration computed, against verified "
-        "runs that were recorded for the class; it finds one spoiled message that the end no "
-        "longer shows. A launch that fails either is a failure, listed as such.",
+        "Launches counted here, by verification. The specification checks the end of a run (FT "
+        "and IS: every iteration). The history compares the result of each iteration with "
+        "recorded, verified runs of the class; it finds a wrong message that the end no longer "
+        "shows. A launch that fails either counts as failed.",
         text_columns("Benchmark", "As NPB has it", "By its history"),
         tuple(rows),
     )
@@ -239,8 +239,8 @@ def verification_table(launches: NPBLaunches) -> Table:
 def _published_library_table() -> Table:
     """Table of the libraries of the publication, what stands for them here, and why."""
     return Table(
-        "What stands for the study's libraries. Theirs were of one family; where ours are all one "
-        "MPI library, they differ only in the transport.",
+        "Our substitutes for the study's libraries. The study's were of one family; if ours are "
+        "one MPI library, they differ only in the transport.",
         text_columns("In 2003", "Today", "Because"),
         (
             text_cells(
@@ -253,8 +253,8 @@ def _published_library_table() -> Table:
                 "MPICH-G2/SCore",
                 "MPICH over shared memory inside a cluster and TCP between, a node for each "
                 "cluster",
-                "The cluster's own fast way inside, TCP to the other cluster. Shared memory takes "
-                "the place of SCore on Myrinet.",
+                "The fast transport inside a cluster, TCP to the other cluster. Shared memory "
+                "replaces SCore on Myrinet.",
             ),
             text_cells(
                 "MPICH-P4",
@@ -366,25 +366,25 @@ class Section:
 
 
 _QUESTION_TEXT: RichText = (
-    "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and Ishikawa "
-    "ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 ms, with "
-    "three MPI libraries. Every launch counted here verified its results against the published "
-    "ones. A launch that did not verify is a failure and is listed as such, however fast it was.",
+    "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and "
+    "Ishikawa ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 "
+    "ms, with three MPI libraries. Every launch counted here verified its results against the "
+    "published ones. A launch that did not verify counts as failed.",
 )
 _NO_UPSTREAM_TEXT: RichText = (
-    "NPB 3.4's own programs were not launched, so this report says nothing about how our programs "
-    "compare with them. They run where an environment names their folder (Spack's package npb, or "
-    "npb_upstream in the extras of the site's environments).",
+    "NPB 3.4's own programs were not launched, so this report does not compare our programs with "
+    "them. They run if an environment names their folder (Spack's package npb, or npb_upstream "
+    "in the extras of the site's environments).",
 )
 _READING_NOTES = (
     "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
-    "few messages: messages under way at the same time share one wait.",
-    "A processor of today does in a millisecond what took one of 2003 tens of them, so that "
-    "the same delay costs more of an iteration. Compare the round trips waited for, which do "
-    "not depend on the processor, and the delay at which the study's speed-up is found.",
-    "Both clusters and one are measured in the same round in random order; a speed-up is "
-    "formed for each round, then its median. BT and SP take square numbers of ranks: their "
-    "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
+    "few messages: messages in flight at the same time share one wait.",
+    "A processor of today computes tens of times as fast as one of 2003, so the same delay is a "
+    "larger part of an iteration. Compare the round trips waited for, which do not depend on the "
+    "processor, and the delay at which the study's speed-up is found.",
+    "One cluster and both are measured in the same round in random order. Each round gives a "
+    "speed-up; the median is shown. BT and SP take square numbers of ranks: their base is one "
+    "cluster with as many ranks, so 1 means that the link costs nothing.",
     "Our programs send the messages of NPB 3.4 but compute faster, so the same delay is a "
     "greater part of their time. To compare the two, use the time that the delay adds and the "
     "round trips waited for: neither depends on how fast a rank computes.",

@@ -70,7 +70,7 @@ def simulated_section(data: BundleData) -> ReportSection:
         blocks += [Heading(3, f"On many hosts, {SIMULATED}"), _rate_table(data, launches)]
     return ReportSection(
         anchor="npb",
-        title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
+        title=f"NPB, {SIMULATED}: up to which host speed does a second cluster pay?",
         blocks=tuple(blocks),
         answers=tuple(map(_break_even_answer, curves)),
         answer_gallery=picture,
@@ -172,9 +172,9 @@ def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
         for curve in curves
     ]
     return Table(
-        f"{SIMULATED}: the host speed up to which two clusters beat one, and at which the study's "
-        "number is found; and there, how long a rank of one cluster computes for each second of "
-        "round trips that are waited for.",
+        f"{SIMULATED}: the host speed up to which two clusters beat one, and the host speed that "
+        "gives the study's number. For both: the time that a rank of one cluster computes per "
+        "second of round trips waited for.",
         (
             Column("Benchmark"),
             Column("Longer by", "right", Unit.MS),
@@ -213,8 +213,7 @@ def _point_table(curves: Sequence[BenchmarkCurves], origins: SeriesMedians) -> T
                 cells.append(Cell(ratio, series_key=key) if ratio else display.NO_VALUE_CELL)
             rows.append(tuple(cells))
     return Table(
-        f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
-        "between them is longer.",
+        f"{SIMULATED}: time on one cluster, and speed-up of two over it, by added round-trip time.",
         (
             Column("Benchmark"),
             Column(_ONE_CLUSTER_TITLE, "right", Unit.S),
@@ -262,29 +261,29 @@ def _break_even_answer(curve: BenchmarkCurves) -> Answer:
 
 _FIGURE_CAPTION: RichText = (
     f"{SIMULATED}: speed-up of two clusters of 16 hosts over one against the speed of a host, by "
-    "how much a round trip between them is longer. One simulation a point, without noise: no "
-    "interval. Dashed: the study's number at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
-    "most that twice the hosts can give. One host speed means different things for different "
-    "benchmarks: it counts the operations of each by NPB's formula, and the same processor does "
-    "many times more of one kind in a second than of another.",
+    "added round-trip time. One simulation per point, without noise: no interval. Dashed: the "
+    "study's number at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most for twice the "
+    "hosts. One host speed means different things for different benchmarks: it counts the "
+    "operations of each by NPB's formula, and the same processor does many times more of one "
+    "kind in a second than of another.",
 )
 _REFERENCE_CAPTION: RichText = (
-    "Not simulated but measured, and marked: a dashed upright rule is how fast one rank of a real "
-    f"processor is at this benchmark and class; squares and triangles are {EMULATED}, speed-ups "
-    "over an emulated link at the shortest and the longest delay, with as many ranks as their name "
-    "says, at the rate of one rank; the table below has their intervals. They have fewer ranks "
-    "than the simulated clusters, so that each computes longer between two messages. No claim "
-    "joins them with the curves, and no value of one follows from the other.",
+    "Measured, not simulated: a dashed vertical rule is the rate of one rank of a real processor "
+    f"at this benchmark and class. Squares and triangles are {EMULATED}: speed-ups over an "
+    "emulated link at the shortest and the longest delay, with the ranks in their name, at the "
+    "rate of one rank; the table below has their intervals. They have fewer ranks than the "
+    "simulated clusters, so each rank computes longer between two messages. No claim joins them "
+    "with the curves.",
 )
 _QUESTION_TEXT: RichText = (
     "In 2003 Matsuda, Kudoh and Ishikawa joined two clusters of 16 hosts by a link with a "
-    "round-trip time of up to 4 ms. Whether a second cluster pays depends on how long a host "
-    "computes between two messages, so on how fast it is, which the study's abstract does not say: "
-    "here it is swept.",
+    "round-trip time of up to 4 ms. Whether a second cluster pays depends on the computing time "
+    "between two messages, so on the host speed. The study's abstract does not give it: here it "
+    "is swept.",
 )
 _READING_NOTES = (
     "Each point is one simulation: the declared work and the messages of a verified launch, "
-    "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
+    "replayed on hosts of that speed. The network is that of the chosen platform.",
     "A host speed counts the operations of the benchmark that runs, as the programs declare "
     "them by NPB's formula: Mop/s of one rank on any machine are Mflop/s of a host. So one "
     "host speed is not one processor. A processor that does 1000 Mop/s of one benchmark does "
@@ -293,14 +292,12 @@ _READING_NOTES = (
     "data that stay in cache, CG those on scattered data.",
     "Compare a benchmark with itself along its curve. Across benchmarks compare what a "
     "processor did at each, or the ratio of computing to latency, not the host speed.",
-    "Where ranks repeat work, as the ranks of a grid column do in CG, they declare more than "
-    "the formula counts, which counts it once. The ratio of computing to latency is of what "
-    "they declare.",
-    "The ratio of computing to latency is how long a rank of one cluster computes, over the "
+    "If ranks repeat work, as in a grid column of CG, each declares it, but the formula counts "
+    "it once. The ratio of computing to latency uses the declared work.",
+    "The ratio of computing to latency is the computing time of a rank of one cluster over the "
     "round trips that two clusters wait for. If communication cost nothing else, a speed-up S "
-    "would need 1 / (1/S - 1/2) of it: 2 to break even, 2.6 for 1.13, 3.3 for 1.24.",
-    "One processor gives all of the study's numbers only where they are found at the same part "
-    "of its rates. Where they are not, its proportions between benchmarks, its network, the "
-    "problem class or the protocol differed from those here, and which of them is open: the "
-    "study's abstract names none.",
+    "would need a ratio of 1 / (1/S - 1/2): 2 to break even, 2.6 for 1.13, 3.3 for 1.24.",
+    "One processor gives all of the study's numbers only if they are found at the same part of "
+    "its rates. If not, the study's processor, network, problem class or protocol differed from "
+    "those here. Which one is open: its abstract names none.",
 )

@@ -299,9 +299,9 @@ def tolerance_table(launches: NPBLaunches) -> Table:
         )
     return Table(
         f"What an iteration waits for, {EMULATED_WAN}: the messages that a rank sends (our "
-        "counters), and by how many round-trip times the iteration grows with the round-trip time "
-        "(Sen's slope). From this follow the delay at which two clusters are no faster than one, "
-        "and the delay at which they have the study's speed-up.",
+        "counters), and the growth of the iteration in round-trip times (Sen's slope). These "
+        "give the delay at which two clusters are no faster than one, and the delay at which "
+        "they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
             *number_columns("Messages of a rank", "Round trips waited for", "No gain at RTT"),

@@ -38,7 +38,7 @@ class OSU(Study):
 
     name = "osu"
     title = "OSU Micro-Benchmarks"
-    question = "What does the baseline that everyone knows say?"
+    question = "What does the well-known baseline measure?"
     order = 40
     arms = ARMS
     metrics = ("half_round_trip_time", "operation_time", "bandwidth", "message_rate")

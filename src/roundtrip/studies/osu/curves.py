@@ -204,9 +204,8 @@ def draw_gallery(curves: OSUCurves, name: str) -> Gallery | None:
     )
     axis = "Bandwidth" if unit is Unit.MB_S else "Time"
     caption = curves.level.fill_caption(
-        f"{description}: median over launches, bands are {{level}} rank intervals. Where the "
-        "version prints percentiles a launch's value is the median over its messages, else their "
-        "mean."
+        f"{description}: median over launches, bands are {{level}} rank intervals. If the version "
+        "prints percentiles, a launch's value is the median over its messages, else their mean."
     )
     title = f"OSU {name} over message size"
     return Gallery(caption, display.curve_figures_over_size(drawings, title, axis, unit))
@@ -308,12 +307,12 @@ def comparison_blocks(
                 "OSU's latency is half a round trip, as NetPIPE's is. Its bw sends one way in "
                 "windows of 64 messages, NetPIPE's stream one by one. The launches are not the "
                 "same, so the ratio is not paired. They disagree if the nearest ends of the two "
-                f"intervals are more than {limit} apart, and agree if the farthest ends are within "
-                f"{limit}. Not every disagreement is an error: NetPIPE sends back the buffer into "
-                "which it has just received, while OSU sends from one buffer and receives into "
-                "another. Both may stay in cache, so its large messages are faster inside a node. "
-                "Which of the two NetPIPE 3.7.2 itself agrees with stands above where it was "
-                "launched.",
+                f"intervals are more than {limit} apart, and agree if the farthest ends are "
+                f"within {limit}. Not every disagreement is an error: NetPIPE sends the buffer "
+                "that it has just received, OSU sends from one buffer and receives into another. "
+                "OSU's buffers may both stay in cache, so its large messages are faster inside a "
+                "node. If NetPIPE 3.7.2 was launched, its values above show which of the two it "
+                "agrees with.",
             )
         ),
         Table(

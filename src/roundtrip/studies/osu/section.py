@@ -128,7 +128,7 @@ def validation_table(data: BundleData, curves: OSUCurves) -> Table:
             )
         )
     return Table(
-        "What was run. A short run of its own compares the data before the measured run.",
+        "What was run. A short separate run compares the data before the measured run.",
         (
             *text_columns("Toolchain", "Benchmark", "Version", "A launch's value"),
             *number_columns("Launches"),
@@ -139,8 +139,8 @@ def validation_table(data: BundleData, curves: OSUCurves) -> Table:
 
 
 _QUESTION_TEXT: RichText = (
-    "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of an "
-    "MPI were measured with them, so here this machine can be compared with others.",
+    "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of "
+    "an MPI were measured with them, so they compare this machine with others.",
 )
 
 
@@ -174,7 +174,7 @@ class Section:
         blocks.append(CollapsibleBlocks("Versions, and which data were compared", (versions,)))
         return ReportSection(
             anchor="osu",
-            title="OSU Micro-Benchmarks: the baseline everyone knows",
+            title="OSU Micro-Benchmarks: the well-known baseline",
             blocks=tuple(blocks),
             answers=overall_answers(curves, comparisons),
             panel_answers=tuple(

@@ -120,8 +120,8 @@ class Ring(Study):
         Contrast("pvm-xdr", "pvm"),
     )
     primary_description = (
-        "One copy through shared memory against a region by reference, in a node, at each compared "
-        "size: what a pass costs that need not copy."
+        "One copy through shared memory against a region by reference, in a node, at each "
+        "compared size: the cost of a copy that a pass does not need."
     )
     spread_metrics = (
         SpreadMetric("region, pass at 10 kB", Unit.US, (*_PASS_FILTER, ("variant", REGION))),

@@ -227,20 +227,19 @@ def node_efficiency(curves: RingCurves) -> NodeEfficiency:
 
 _TIME_CAPTION = (
     "Time of one pass over the size of the region: median over launches, bands are {level} rank "
-    "intervals. A region that is handed over in memory costs the same whatever its size; what is "
-    "copied, or crosses a network, grows with it. The bare cache line is the least that a "
-    "hand-over in memory can cost, the rate of the link the least over an emulated hub. Dashed, "
-    "too: the study in 2002, of the same placement."
+    "intervals. A region passed in memory costs the same at any size; copies and network "
+    "transfers grow with the size. Lower limits are the bare cache line in memory and the rate "
+    "of the link over an emulated hub. Also dashed: the study in 2002 in the same placement."
 )
 _BANDWIDTH_CAPTION = (
     "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
-    "region x passes / elapsed time, one token under way; median over launches, bands are {level} "
-    "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
-    "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
-    "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
-    "nothing physical is meant is marked ↑. Curves that may lie on each other differ in width. "
-    "“All read”: the receiver reads every byte. In a hybrid ring a region goes by reference inside "
-    "a node, and by message between nodes. Dashed: the study in 2002, of the same placement."
+    "region x passes / elapsed time, one token; median over launches, bands are {level} rank "
+    "intervals. For a region that is passed in place and not read, this is no transfer rate: no "
+    "byte moves, so the line rises with the size. The axis ends at the decade above the fastest "
+    "pass that moves or reads all bytes; ↑ marks a line that goes on above it. Curves that may "
+    "overlap differ in width. “All read”: the receiver reads every byte. A hybrid ring passes a "
+    "region by reference inside a node, and by message between nodes. Dashed: the study in 2002 "
+    "in the same placement."
 )
 
 

@@ -114,8 +114,8 @@ PUBLISHED_REASONS = (
         "Hidden “control” or “housekeeping” messages … eat up bandwidth and latency in the "
         "network.",
         "Control messages cost",
-        "MPI_Ssend, which must agree with the receiver on every message, against MPI_Send, which "
-        "may do without.",
+        "MPI_Ssend, which synchronises with the receiver on every message, against MPI_Send, "
+        "which need not.",
         (("mpi-sync", "mpi"),),
     ),
     PublishedReason(

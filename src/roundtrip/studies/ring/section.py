@@ -376,25 +376,25 @@ class Section:
 
 _QUESTION_TEXT: RichText = (
     "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
-    "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
-    f"{units.amount(derived.PUBLISHED_PASS_S * 1e6, Unit.US, 2)} whatever its size; between "
-    "machines it travels by message, and the program does not see the difference. The study says "
-    "that MPI and PVM cannot do so, for three reasons. Here is the same ring on this machine, with "
-    "MPI and PVM in the same launches, interleaved in random order.",
+    "Sharing: inside a machine the region itself is passed, so a pass takes a constant "
+    f"{units.amount(derived.PUBLISHED_PASS_S * 1e6, Unit.US, 2)} at any size; between machines it "
+    "is sent as a message, by the same program. The study gives three reasons why MPI and PVM "
+    "cannot do so. Here is the same ring on this machine, with MPI and PVM in the same launches, "
+    "interleaved in random order.",
 )
 _READING_NOTES = (
     "One token goes round. Every rank counts each pass in the first bytes of the token, in "
     "place, and checks the count. Once for each size, every rank also checks and changes all "
     "bytes. So every pass touches the region. Another table shows what a pass costs when the "
     "receiver reads all of it.",
-    "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
-    "with acknowledgements of our own: two transports, in the same launches.",
+    "Between nodes a region is sent as an MPI message or, as in the study, by UDP with our own "
+    "acknowledgements: two transports, in the same launches.",
     "For a region that stays in its node, the program asserts in every lap that it is at the "
     "same offset and that no copy was made.",
     "The bare cache line is the lower limit: each rank has a line that only the rank before it "
     "writes and only it reads. So every hand-over goes one way, between the same processors, "
     "in the same launch, and nothing else happens.",
     "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "
-    "time per pass is the lap's over three.",
-    "The study's own points are those of its text; its Ethernet point is read off its figure.",
+    "time per pass is a third of the lap's.",
+    "The study's points are from its text; its Ethernet point is read off its figure.",
 )

@@ -65,13 +65,13 @@ def region_cost_table(curves: RingCurves, panels: Sequence[Panel], settings: Thr
         rows.append((Cell(panel.title), *(_with_launch_count(cell, panel) for cell in cells)))
     return Table(
         curves.level.fill_caption(
-            "A region's pass inside a node: median over its sizes, then over launches, {level} "
-            f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
-            f"line, flat within {units.percent_text(settings.flat_within)} over all sizes, and at "
-            f"{units.size_text(derived.PUBLISHED_BYTES)} at least {settings.least_gain:g} times "
-            "the effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
-            "over the bare hand-over measured along with it, so that it does not count if the "
-            "ranks move to other processors between two sizes."
+            "A pass of a region inside a node: median over its sizes, then over launches, "
+            f"{{level}} interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs "
+            f"of a cache line, flat within {units.percent_text(settings.flat_within)} over all "
+            f"sizes, and at {units.size_text(derived.PUBLISHED_BYTES)} at least "
+            f"{settings.least_gain:g} times the effective bandwidth of MPI's best two-sided call. "
+            "In hand-overs: the time at a size over the bare hand-over measured with it, so a "
+            "move of the ranks between two sizes has no effect."
         ),
         (
             Column("Toolchain and placement"),
@@ -103,7 +103,7 @@ def crossover_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
     return Table(
         "The size in bytes from which a pass by reference is faster, interpolated between the "
         "measured sizes. The smallest measured size means that it is always faster. Only rings "
-        "with a pass inside a node are listed, because elsewhere nothing goes by reference.",
+        "with a pass inside a node are listed: other rings pass nothing by reference.",
         (
             *text_columns("Toolchain and placement", "Region", "Faster than"),
             Column("From", "right", Unit.BYTES),
@@ -204,9 +204,9 @@ def goodput_table(curves: RingCurves, panels: Sequence[Panel], min_goodput_share
 
 _READ_VARIANTS_NOTE = (
     "Above, the receiver looks at one cache line only, and a region by reference costs the same "
-    "whatever its size. Here, in other arms of the same launches, every rank reads all bytes of "
-    "the region and adds one to a word of each 64 bytes. So the next rank finds every line "
-    "changed, and none in its cache. The sum of all bytes is checked at each pass."
+    "at any size. Here, in other arms of the same launches, every rank reads all bytes of the "
+    "region and adds one to a word of each 64 bytes. So every line is changed and not in the "
+    "cache of the next rank. The sum of all bytes is checked at each pass."
 )
 
 
@@ -218,7 +218,7 @@ def read_blocks(curves: RingCurves, panels: Sequence[Panel], sizes: Sequence[int
     table = display.size_table(
         curves.level.fill_caption(
             f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
-            "region by reference to each copy; the last rows: the same when nobody reads. Median "
+            "region by reference to each copy; the last rows: the same without reading. Median "
             "over launches, {level} rank interval; ratios are paired in the launch. No verdict "
             "is attached to them."
         ),
@@ -268,7 +268,7 @@ def _read_rows(curves: RingCurves, panel: Panel, sizes: Sequence[int]) -> list[t
 #: Text for the last step of a wait, by its name in run.json.
 _TEXT_BY_WAIT_STEP = {
     "futex": "sleeps in the kernel (futex)",
-    "poll": "naps until something comes (poll)",
+    "poll": "sleeps until data arrive (poll)",
 }
 
 
@@ -277,9 +277,9 @@ def lap_blocks(curves: RingCurves) -> list[Block]:
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
-        f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; of 100 "
-        "laps or fewer, the slowest is the 99 %. All other times here are medians of batches: so "
-        "many laps timed as one."
+        f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; with 100 "
+        "laps or fewer, the 99 % is the slowest. All other times here are medians of batches: "
+        "several laps timed as one."
     )
     tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
     folds = [
@@ -308,7 +308,7 @@ def _percentile_table(curves: RingCurves, panel: Panel) -> Table:
     lap = units.plural(panel.passes_per_lap, "pass", "passes")
     waits = [details["wait"] for _, details in curves.run_records_of(panel)]
     policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
-    waiting = f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
+    waiting = f"A rank that waits for a region {'; or '.join(policies)}." if policies else ""
     percents = (f"{part} %" for part in LAP_PERCENTILES)
     return Table(
         f"{panel.title}: {Unit.US} a pass; a lap is {lap}. {waiting}".strip(),
@@ -322,9 +322,9 @@ def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
     last_step = _TEXT_BY_WAIT_STEP.get(str(wait["then"]), wait["then"] or "")
     if not panel.is_in_one_node:
         duration = f"for {wait['network_yields_ms'] or 0} ms"
-        return f"looks and gives up the processor in turn {duration}, then {last_step}"
+        return f"polls and yields the processor in turn {duration}, then {last_step}"
     looks, yields = wait["spins"] or 0, wait["yields"] or 0
-    return f"looks {looks} times, then gives up the processor {yields} times, then {last_step}"
+    return f"polls {looks} times, then yields the processor {yields} times, then {last_step}"
 
 
 def skipped_transport_table(curves: RingCurves, panels: Sequence[Panel]) -> Table | None:
