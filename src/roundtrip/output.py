@@ -132,7 +132,7 @@ class SeriesHistory(OutputObject):
     phase: str = required_key("the phase in samples.csv: measure, total, compute, ...")
     metric: str = required_key("the quantity")
     unit: str = required_key("its unit")
-    mark: str = required_key("that it is emulated or simulated, else empty")
+    mark: str = required_key("EMULATED or SIMULATED label, else empty")
     verdict: str = required_key(
         "regressed, improved, unchanged, worse last night, too few nights, ..."
     )
@@ -173,7 +173,7 @@ class Case(OutputObject):
     study: str = required_key("the study")
     check: str = required_key("the check")
     parameters: str = required_key("its parameters")
-    kind: str = required_key("that it is emulated or simulated, else empty")
+    kind: str = required_key("EMULATED or SIMULATED label, else empty")
     site: str = required_key("the site")
     partition: str = required_key("the partition")
     toolchain: str = required_key("the toolchain")
@@ -263,7 +263,7 @@ class NodeMeasure(OutputObject):
     inside: bool = required_key("whether inside of a node, not between nodes")
     partition: str = required_key("the partition")
     environ: str = required_key("the toolchain")
-    label: str = required_key("that it is emulated or simulated, else empty")
+    label: str = required_key("EMULATED or SIMULATED label, else empty")
     percent: float = required_key("effect in percent of usual")
     low: float | None = nullable_key("lower end of its interval")
     high: float | None = nullable_key("its upper end")

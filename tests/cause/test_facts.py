@@ -88,7 +88,7 @@ def test_the_effect_of_a_fact_is_not_the_step_that_is_gone(effect: float, facts:
 def test_whether_half_of_the_step_is_the_step_is_left_open(facts: list[str]) -> None:
     result = searched(lambda new: STEP / 2 * (A in new), budget=300, facts=facts)
     assert (result.ending, result.causes, result.share) == (Ending.UNKNOWN, (A,), None)
-    start = f"Not proven to make the step: {A} (all new takes 1.1"
+    start = f"Not proven to cause the step: {A} (all new takes 1.1"
     assert answer_lines(result, facts)[0].startswith(start)
 
 

@@ -119,7 +119,7 @@ def test_a_night_that_cannot_be_judged_is_one_warning(night: Night) -> None:
     (runner.tree.path / "campaign.toml").unlink()
     run._launch_confirmation(runner, LEVELS)
     (line,) = lines
-    assert line.startswith("warning: what was worse last night was not launched again: ")
+    assert line.startswith("warning: the series worse last night were not launched again: ")
     assert "campaign.toml" in line and "\n" not in line
 
 

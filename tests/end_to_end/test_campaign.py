@@ -95,7 +95,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
     assert status == 1, err
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
-    assert f"where that is meant, declare allow_undecided = true in {campaign}" in err
+    assert f"if this is intended, declare allow_undecided = true in {campaign}" in err
     status, _, err = await_result(
         run(environment, "--allow-underpowered", campaign, "--night", "n")
     )

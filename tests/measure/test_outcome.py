@@ -159,7 +159,7 @@ def test_a_user_is_warned_of_claims_decided_only_together() -> None:
     claims.require_enough_launches()
     assert claims.warning() == (
         "6 launches of each case support 8 primary claims only together: 6 must be as clear as "
-        "can be before any gets a verdict; 9 are enough"
+        "possible before any gets a verdict; 9 are enough"
     )
     assert tiny(launches=9, toolchains=2).warning() is None
 

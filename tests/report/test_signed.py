@@ -237,7 +237,7 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     assert signer.state == "foreign" and signer.sentence.endswith("no key that the site lists")
     messages: list[str] = []
     copy = publish.publish(revision / "bundle", tmp_path / "mine", print_line=messages.append)
-    assert messages == [f"{signer.sentence}: no nights before it are put into its report"]
+    assert messages == [f"{signer.sentence}: its report includes no earlier nights"]
     assert manifest.verify(copy / "bundle") == bundle_manifest
     folder = tmp_path / "checkout" / "site-configs" / "local"
     for part in ("campaigns", "checks", "site-configs/local"):

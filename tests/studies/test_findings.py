@@ -94,7 +94,7 @@ def open_at(low: float, median: float, high: float, q: float) -> str:
 
 def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:
     assert open_at(1.02, 1.03, 1.06, 0.005) == (
-        "Boost.MPI against raw MPI: 2 to 6 % faster (95 % interval; whether 5 % or more is open: "
+        "Boost.MPI against raw MPI: 2 to 6 % faster (95 % interval; open whether 5 % or more: "
         "about 12 more launches)"
     )
     assert open_at(0.97, 1.02, 1.06, 0.5) == (

@@ -115,13 +115,13 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
     if isinstance(result, Changes):
         kind, title = "Versions", "Versions between two others"
         axis_note = "the older is 0 %, the newer is 100 %"
-        subject = "Where each version lies between the two that it was launched beside"
+        subject = "Position of each version between the two that it was launched with"
         probes = sorted(result.probes, key=lambda probe: probe.place)
         rows = [(_short(plan.arms[probe.place]), probe.share) for probe in probes]
     else:
         kind, title = "Facts", "Old and new"
         axis_note = "all old is 0 %, all new is 100 %"
-        subject = "Where each lies between all old (0 %) and all new (100 %)"
+        subject = "Position of each between all old (0 %) and all new (100 %)"
         strip, note = _strip(result), " The strip is the interval of the step itself."
         rows = [(_short(name), span) for name, span in result.ranking]
         if result.share and result.causes:
@@ -149,8 +149,8 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
     )
     plot = Plot(title, axis_note, (view,))
     caption = (
-        f"{subject}, with the interval that holds its true place at {100 * (1 - ERROR):.0f} % "
-        f"whenever the search stops.{note}"
+        f"{subject}, with its {100 * (1 - ERROR):.0f} % interval, valid whenever the search "
+        f"stops.{note}"
     )
     return blocks.Gallery((caption,), (Figure("arms", plot.describe_view(view), plot),))
 
@@ -198,13 +198,13 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
         ]
         if ranking:
             caption = (
-                "Each fact by mixed arms, most evident first; the intervals hold at once. Open: "
-                "these rounds bound no share of it."
+                "Each fact by mixed arms, strongest evidence first; the intervals hold "
+                "simultaneously. Open: these rounds do not bound its share."
             )
             yield _table(caption, "Fact|Share of the difference>|Verdict", ranking)
         if plan.others:
             columns = "Cannot be switched from here|What would test it"
-            yield _table("Facts that differ as well.", columns, plan.others)
+            yield _table("Other facts that differ.", columns, plan.others)
         return
     probes = [
         (
@@ -217,7 +217,7 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
     ]
     if probes:
         columns = "Version|After|Before|It is|Share of their gap>|Rounds>"
-        yield _table("The probes in their order: each halves what is left.", columns, probes)
+        yield _table("The probes in order: each halves the remaining versions.", columns, probes)
     if result.skip_reasons:
         skips = result.skip_reasons.items()
         yield blocks.BulletList(
@@ -237,7 +237,7 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
     rows = [(name, completions[name], failures[name]) for name in names]
     every = f"Every launch is in {store.bundle_file_path(journal.LAUNCHES)}."
     tables = (
-        _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
+        _table("Purpose of the rounds.", "Question|Rounds>", kinds.items()),
         _table(f"Launches of each arm. {every}", "Arm|Completed>|Failed>", rows),
     )
     return ReportSection("rounds", "Rounds and launches", tables)
@@ -258,7 +258,7 @@ def _method(plan: Plan) -> ReportSection:
     text = " ".join((module.__doc__ or "").split())
     rule = (
         f"A statement is wrong with a probability of at most {100 * ERROR:.0f} % over the whole "
-        "search, whenever it stops. How often it was in simulations: python -m tools.bench blame."
+        "search, whenever it stops. Errors in simulations: python -m tools.bench blame."
     )
     setting = json.dumps({"seed": plan.seed, "step": round(plan.step, 6), "error": ERROR})
     settings = Paragraph(("Settings: ", InlineCode(setting)))
@@ -310,11 +310,11 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[RichText]:
         yield (*names, f" {verb} {result.share} of the step ({times(result.step)}){relation}.")
     elif result.causes and result.share:
         claim = f"{verb} perhaps {result.share} of the step"
-        yield (StrongText("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
+        yield (StrongText("Not proven complete: "), *names, f" {claim} ({times(result.step)}).")
     elif result.causes:
-        yield StrongText("Not proven to make the step: "), *names, f" ({now}, {then} then)."
+        yield StrongText("Not proven to cause the step: "), *names, f" ({now}, {then} then)."
     else:
-        leader = f" The most evident so far is {result.ranking[0][0]}." if result.ranking else ""
+        leader = f" The strongest evidence is for {result.ranking[0][0]}." if result.ranking else ""
         words = f"after {result.launches} launches: all new takes {times(result.step)}"
         yield StrongText("Cannot tell "), f"{words} the time of all old.{leader}"
     if not result.share:
@@ -323,7 +323,7 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[RichText]:
     if result.single_shares:
         shares = "; ".join(f"{name}: {span}" for name, span in result.single_shares)
         is_known = result.relation is not Relation.UNKNOWN
-        words = "Alone they have of what both have together" if is_known else "Each alone"
+        words = "Shares of their joint effect that each has alone" if is_known else "Each alone"
         yield (f"{words}: {shares}.",)
     if plan.others:
         others = ", ".join(row[0] for row in plan.others)
@@ -360,10 +360,10 @@ def _describe_changes(plan: Plan, result: Changes) -> Iterator[RichText]:
             InlineCode(plan.arms[change.after]),
             f": it takes {times(change.step)} the time of " if change.step else ", after ",
             InlineCode(plan.arms[change.before]),
-            f", the last before it that can be built ({unbuilt_count} between cannot)."
+            f", the last earlier version that builds ({unbuilt_count} between do not)."
             if unbuilt_count
             else ", the one before it.",
-            "" if change.step else " Whether there is another change is open.",
+            "" if change.step else " Another change is possible.",
         )
     for low, high in result.open_intervals:
         ends = (InlineCode(plan.arms[low]), " and not after ", InlineCode(plan.arms[high]))

@@ -31,21 +31,21 @@ from roundtrip.errors import UserError, user_error_from_os
 #: The commands by purpose and name, in the order of use: module in this package, and help.
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Before the first run": {
-        "init": ("setup", "Lay out a campaign folder, where roundtrip came as a wheel."),
-        "doctor": ("setup", "Look for what spoils measurements on this machine."),
+        "init": ("setup", "Lay out a campaign folder, if roundtrip is installed from a wheel."),
+        "doctor": ("setup", "Find what disturbs measurements on this machine."),
         "toolchains": ("setup", "Build MPIs and Boosts for site local, or list them."),
-        "site": ("setup", "Write a site's folder from what the cluster says, or check one."),
+        "site": ("setup", "Write a site's folder from facts of the cluster, or check one."),
         "study": ("setup", "List the studies, or begin a new one."),
     },
     "Measure": {
         "run": ("run", "Run a campaign, and publish its report."),
         "ab": ("compare", "Launch two toolchains in turn until each claim is decided."),
         "bisect": ("cause", "Find the first slow version between two."),
-        "blame": ("cause", "Find which of the facts that differ made a step."),
+        "blame": ("cause", "Find which changed facts caused a step."),
     },
     "Read": {
         "history": ("history", "Say what changed over the nights of a site, and since when."),
-        "nodes": ("nodes", "Name the nodes, switches and links that are sick or flaky."),
+        "nodes": ("nodes", "Name the sick and flaky nodes, switches and links."),
         "compare": ("compare", "Compare two reports, runs or nights, or two toolchains of one."),
         "calibrate": ("history", "Fit the thresholds of detection to the noise of a site."),
     },
@@ -53,13 +53,13 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "collect": ("share", "Turn a run into a bundle."),
         "report": ("share", "Publish the report of a bundle, or verify a published one."),
         "publish": ("share", "Copy reports into a tree for a static host."),
-        "import": ("share", "Bring what ReFrame logged before into the history."),
-        "schema": ("share", "Print the JSON Schema of what a command prints as JSON."),
+        "import": ("share", "Import ReFrame's logs and reports into the history."),
+        "schema": ("share", "Print the JSON Schema of a command's JSON output."),
     },
 }
 _HELP_EXAMPLES = """\
   roundtrip run smoke                  measure this machine, and write the report
-  roundtrip history                    what changed since the last nights
+  roundtrip history                    what changed over the nights
   roundtrip ab openmpi41-boost181 mpich40-boost181
   roundtrip compare OLD NEW            two reports, side by side"""
 
@@ -110,7 +110,10 @@ app = typer.Typer(
     cls=_Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # it would keep the line breaks of docstrings
-    help="A reproducible MPI benchmark campaign.  Without a command: what is here, and what next.",
+    help=(
+        "A reproducible MPI benchmark campaign.  Without a command: what is here, and the next "
+        "command."
+    ),
 )
 
 

@@ -43,31 +43,37 @@ class VersionKind(StrEnum):
 def bisect(
     context: typer.Context,
     old: str = Argument(help="The older version: a commit, a spec or a value."),
-    new: str = Argument(help="The newer one, in which it is slower, or faster."),
+    new: str = Argument(help="The newer version, which is slower or faster."),
     over: VersionKind = Option(help="What the versions are."),
-    launch: str = Option(metavar="COMMAND", help="Measures a version, in its build folder."),
+    launch: str = Option(
+        metavar="COMMAND", help="Command that measures a version, in its build folder."
+    ),
     site: str = common.SITE_OPTION,
-    build: str = Option("", metavar="COMMAND", help="Builds a version, in its folder."),
-    repository: Path = Option(Path(), help="Of git: a clone."),
-    variable: str = Option("", help="Of a variable: its name."),
-    values: str = Option("", metavar="A,B,...", help="Values, or versions of Spack, in order."),
+    build: str = Option(
+        "", metavar="COMMAND", help="Command that builds a version, in its folder."
+    ),
+    repository: Path = Option(Path(), help="With git: the clone."),
+    variable: str = Option("", help="With variable: its name."),
+    values: str = Option("", metavar="A,B,...", help="Values, or Spack versions, in order."),
     metric: str = Option(
-        "", metavar="REGEX", help="Its first group is the result in the output; else the time."
+        "",
+        metavar="REGEX",
+        help="Its first group is the result in the output; by default, the time.",
     ),
     higher_is_better: bool = Option(False, help="The result is a rate."),
-    least: str = Option("5%", metavar="5%", help="A smaller step is none."),
-    noise: str = Option("2%", metavar="2%", help="How launches scatter, for what is expected."),
+    least: str = Option("5%", metavar="5%", help="A smaller step is ignored."),
+    noise: str = Option("2%", metavar="2%", help="Scatter of launches, to estimate their number."),
     launch_time: str = Option(
-        "", metavar="5s", help="Of a launch: a budget that cannot suffice is refused."
+        "", metavar="5s", help="Time of a launch: a budget that is too small is refused."
     ),
     budget: str = Option("1h", **common.BUDGET_SETTINGS),
-    resume: bool = Option(False, help="Go on with the newest search of this."),
+    resume: bool = Option(False, help="Continue the newest search of this."),
     wait: bool = common.WAIT_OPTION,
 ) -> None:
     """Find the first slow version between two, and a second one.
 
     Each probe launches a version between two others, in rounds, until it differs from one of them
-    by a sequential test.  A wrong turn has a probability of at most 5 % over the whole search.
+    by a sequential test.  The whole search errs with a probability of at most 5 %.
     Builds are kept, versions that cannot be built are skipped, and a search that was interrupted
     goes on with --resume.  Exit status: 0 there is no step; 1 a step, found or not; 2 bad input, or
     nothing could be decided; 130 interrupted.
@@ -157,24 +163,24 @@ def blame(
     context: typer.Context,
     series: str = Argument(help="Text in the name of the series, in any case."),
     site: str = common.SITE_OPTION,
-    night: str = Option("", help="When the step began; the newest by default."),
+    night: str = Option("", help="Night of the step; the newest by default."),
     campaign: str | None = common.CAMPAIGN_ARGUMENT,
     old_toolchain: str = Option(
-        "", metavar="NAME", help="The toolchain of before, installed again as NAME."
+        "", metavar="NAME", help="The old toolchain, installed again as NAME."
     ),
     budget: str = Option("2h", **common.BUDGET_SETTINGS),
-    resume: bool = Option(False, help="Go on with the newest search."),
+    resume: bool = Option(False, help="Continue the newest search."),
     wait: bool = common.WAIT_OPTION,
     dry_run: bool = Option(
-        False, "--dry-run", help="Say what would be launched, and launch nothing."
+        False, "--dry-run", help="Print what would be launched, and launch nothing."
     ),
 ) -> None:
-    """Find which of the facts that differ since a step made it.
+    """Find which changed facts caused a step.
 
-    What can be switched from here is launched old and new, alone and in groups, in rounds with all
-    old and all new, until the named facts are proven to explain the step.  A wrong statement has a
-    probability of at most 5 % over the whole search.  Exit status: 0 the cause is found, or the
-    step is not there any more; 1 not decided; 2 bad input; 130 interrupted.
+    Each fact that can be switched from here is launched old and new, alone and in groups, in
+    rounds with all old and all new, until the named facts are proven to explain the step.  The
+    whole search errs with a probability of at most 5 %.  Exit status: 0 the cause is found, or the
+    step is gone; 1 not decided; 2 bad input; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
     from roundtrip.cause import checks, journal, steps

@@ -84,10 +84,10 @@ REPORTED_SITE_ARGUMENT = Argument(**_SITE_SETTINGS, help="The site whose reports
 CAMPAIGN_ARGUMENT = Argument(
     None, autocompletion=complete_campaign, help="One campaign; all by default."
 )
-REPORTS_OPTION = Option(None, help="Where reports are published; reports/ by default.")
+REPORTS_OPTION = Option(None, help="Folder of published reports; reports/ by default.")
 JSON_OPTION = Option(False, "--json", help="Print JSON.")
 WAIT_OPTION = Option(False, "--wait", help="Wait until no other campaign measures on the site.")
-BUDGET_SETTINGS: dict[str, Any] = {"metavar": "20m", "help": "Time for launches at most."}
+BUDGET_SETTINGS: dict[str, Any] = {"metavar": "20m", "help": "Maximum time for launches."}
 
 
 def require_names(*names: str | None) -> None:

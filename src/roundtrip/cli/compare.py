@@ -45,14 +45,12 @@ class RoundOrder(StrEnum):
     ABBA = "abba"
 
 
-_FORMAT_OPTION = Option(ComparisonFormat.TABLE, "--format", help="How the comparison is written.")
-_OUTPUT_OPTION = Option(None, help="File to write it to, not the terminal.")
+_FORMAT_OPTION = Option(ComparisonFormat.TABLE, "--format", help="Format of the comparison.")
+_OUTPUT_OPTION = Option(None, help="Write to this file, not to the terminal.")
 _FAIL_ON_OPTION = Option(
-    None, metavar="3%", help="Least regression that fails; minimum_effect by default."
+    None, metavar="3%", help="Smallest regression that fails; minimum_effect by default."
 )
-_ALL_OPTION = Option(
-    False, "--all", help="Show all facts that differ, not only three, and those that do not."
-)
+_ALL_OPTION = Option(False, "--all", help="Show all facts, not only three that differ.")
 
 
 @command(
@@ -60,13 +58,13 @@ _ALL_OPTION = Option(
     "compare local/smoke/2026-11-25 --by toolchain",
 )
 def compare(
-    base: str = Argument(help="What is compared with: SOURCE[:key=value,...]."),
-    new: str | None = Argument(None, help="What is compared; may be BASE's own."),
+    base: str = Argument(help="The base side: SOURCE[:key=value,...]."),
+    new: str | None = Argument(None, help="The new side: the same form; may be of BASE's source."),
     toolchains: tuple[str, str] | None = Option(
         None, help="Two toolchains of BASE.", metavar="OLD NEW"
     ),
     by: str | None = Option(
-        None, help="Key of which BASE has two values: toolchain, mpi, boost, spack, ..."
+        None, help="Compare BASE's two values of this key: toolchain, mpi, boost, spack, ..."
     ),
     form: ComparisonFormat = _FORMAT_OPTION,
     output: Path | None = _OUTPUT_OPTION,
@@ -146,12 +144,8 @@ def _write_comparison(
 )
 def ab(
     context: typer.Context,
-    base: str = Argument(
-        autocompletion=common.complete_toolchain, help="The toolchain that is compared with."
-    ),
-    new: str = Argument(
-        autocompletion=common.complete_toolchain, help="The toolchain that is compared."
-    ),
+    base: str = Argument(autocompletion=common.complete_toolchain, help="The base toolchain."),
+    new: str = Argument(autocompletion=common.complete_toolchain, help="The new toolchain."),
     site: str = common.SITE_OPTION,
     checks: list[str] | None = Option(
         None, metavar="NAME[:parameter=value,...]", help="A check to launch; repeatable."
@@ -162,12 +156,14 @@ def ab(
     campaign: str = Option(
         "ab", help="The campaign whose checks are launched, a name or a TOML file."
     ),
-    partitions: list[str] | None = Option(None, "--partition", help="All by default; repeatable."),
+    partitions: list[str] | None = Option(
+        None, "--partition", help="A partition; all by default; repeatable."
+    ),
     budget: str = Option("20m", **common.BUDGET_SETTINGS),
     fail_on: str | None = _FAIL_ON_OPTION,
-    resume: bool = Option(False, help="Go on with the newest run of the two."),
+    resume: bool = Option(False, help="Continue the newest run of these two."),
     order: RoundOrder = Option(
-        RoundOrder.RANDOM, help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds."
+        RoundOrder.RANDOM, help="Order in a round: random, or abba: AB BA or BA AB over two rounds."
     ),
     wait: bool = common.WAIT_OPTION,
     form: ComparisonFormat = _FORMAT_OPTION,
@@ -176,10 +172,9 @@ def ab(
 ) -> None:
     """Launch two toolchains in rounds, until each claim is decided.
 
-    It stops when each is decided, when the budget is over, or at Ctrl-C, and judges what is there
-    by a test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower
-    in something, or a case completed with one of the two only; 2 bad input, or nothing could be
-    decided; 130 interrupted.
+    It stops when each is decided, when the budget is over, or at Ctrl-C.  The test is valid
+    whenever it stops.  Exit status: 0 nothing regressed; 1 NEW is slower in a case, or a case
+    completed with only one of the two; 2 bad input, or nothing could be decided; 130 interrupted.
     """
     _require_two_toolchains(base, new)
     minutes = common.parse_minutes(budget)
@@ -218,9 +213,7 @@ def ab(
 def _require_two_toolchains(base: str, new: str) -> None:
     """UserError for one toolchain, and for what is no name."""
     if base == new:
-        raise UserError(
-            f"{base} against itself: for how often a difference is found, see `bench aa`"
-        )
+        raise UserError(f"{base} against itself: to count false differences, use `bench aa`")
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_RULE}")

@@ -55,24 +55,24 @@ class _JudgedCampaign:
 def history(
     site: str = common.REPORTED_SITE_ARGUMENT,
     campaign: str | None = common.CAMPAIGN_ARGUMENT,
-    everything: bool = Option(False, "--all", help="Show series that did not change, too."),
-    series: str = Option("", help="Show series whose name holds this text, in any case."),
+    everything: bool = Option(False, "--all", help="Also show unchanged series."),
+    series: str = Option("", help="Show series whose name contains this text, in any case."),
     accept: str = Option(
         "",
-        help="Accept the present level of the series whose name holds this text as its "
-        "baseline, or of every series (--accept --all); needs --reason.",
+        help="Accept the present level as baseline for series whose name contains this text, or "
+        "for every series (--accept --all); needs --reason.",
     ),
-    reason: str = Option("", help="Why it is accepted; one line."),
-    since: str = Option("", help="Count as news what began on this date (UTC) or later."),
+    reason: str = Option("", help="Reason for --accept; one line."),
+    since: str = Option("", help="Count changes from this date (UTC) on as new."),
     as_json: bool = common.JSON_OPTION,
     reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
-    """Say what changed over the nights of a site: which series, by how much, since when, and what
-    differed then in kernel, MPI and the rest.
+    """Say what changed over the nights of a site: which series, by how much, since when, and which
+    recorded facts (kernel, MPI, ...) changed then.
 
     Series are sorted by verdict, those worse last night first, then by evidence.  Exit status:
-    0 nothing got worse; 1 something did that nobody accepted (worse last night, regressed,
-    flapping); 2 bad input.
+    0 nothing got worse; 1 a series is worse last night, regressed or flapping, and not accepted;
+    2 bad input.
     """
     if bool(accept) != bool(reason):
         raise UserError("--accept SERIES and --reason TEXT belong together")
@@ -196,7 +196,7 @@ def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) 
     if visible_lines:
         common.print_table(table)
     else:
-        print("  nothing changed that these nights can show")
+        print("  these nights show no change")
     reasons = Counter(
         line.judgement.reason for line in lines if line.judgement.verdict is Verdict.TOO_FEW_NIGHTS
     )
@@ -205,10 +205,10 @@ def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) 
     for line in [line for line in lines if line.has_negligible_step][:_MAX_SMALL_CHANGES]:
         step = line.history.steps[-1]
         since = verdicts.calendar.date_text(verdicts.calendar.nights[step.night])
-        size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the least effect"
+        size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the minimum effect"
         print(f"  no alarm: {hosts.insert_names(_series_name(line))}: {size}")
     if (rest := sum(line.has_negligible_step for line in lines) - _MAX_SMALL_CHANGES) > 0:
-        print(f"  no alarm: {rest} more series that changed by less than the least effect")
+        print(f"  no alarm: {rest} more series that changed by less than the minimum effect")
 
 
 def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
@@ -305,14 +305,14 @@ def calibrate(
     site: str = common.REPORTED_SITE_ARGUMENT,
     campaign: str | None = common.CAMPAIGN_ARGUMENT,
     series: int = Option(2000, min=500, max=100_000, help="Quiet histories to simulate."),
-    nights: int = Option(365, min=40, max=3650, help="Nights of each."),
+    nights: int = Option(365, min=40, max=3650, help="Nights of each history."),
     write: Path | None = Option(None, help="Write these thresholds as a new analysis.toml."),
     reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
-    """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
-    which evidence keeps that below one in 500 series.
+    """Say how noisy the nights of a site are, how often this noise alone would raise an alarm, and
+    which evidence keeps alarms below one in 500 series.
 
-    Runs of a site are judged by its analysis.toml in site-configs/<site>/.  Exit status: 0 the
+    The thresholds of a site are in site-configs/<site>/analysis.toml.  Exit status: 0 the
     present thresholds fit; 1 they do not; 2 bad input.
     """
     import numpy as np  # these take a second, which other commands need not spend

@@ -57,7 +57,7 @@ class _JudgedNodes:
 
 @command(
     "nodes                      of the site here",
-    "nodes --drain-command      what would drain those that are sick",
+    "nodes --drain-command      commands that would drain sick nodes",
 )
 def nodes(
     site: str = common.REPORTED_SITE_ARGUMENT,
@@ -66,16 +66,16 @@ def nodes(
     drain: bool = Option(
         False,
         "--drain-command",
-        help="Print the commands that drain the nodes named, and run none of them.",
+        help="Print commands that drain the named nodes, and run none.",
     ),
     reports: Path | None = common.REPORTS_OPTION,
 ) -> None:
-    """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
-    campaigns over pairs of nodes; of the newest night, the nodes whose clock runs at a wrong rate,
-    and the nodes that it did not measure.
+    """Name the sick and flaky nodes, switches and links of a site, from all nights of its campaigns
+    over pairs of nodes.  Also name the nodes whose clock rate is wrong in the newest night, and the
+    nodes that it did not measure.
 
-    Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
-    is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
+    Worst first; with host names if the site's key is here.  Exit status: 0 no node is sick; 1 some
+    are, or all their launches failed in the newest night; 2 bad input.
     """
     folder, names = common.reports_and_campaigns(reports, site, campaign)
     if drain and as_json:

@@ -41,7 +41,7 @@ _MAX_PRINTED_SERIES = 12
 
 @command(
     "run smoke                      measure this machine",
-    "run boost-netpipe --dry-run    what it would launch and claim",
+    "run boost-netpipe --dry-run    its launches and claims",
 )
 def run(
     context: typer.Context,
@@ -52,10 +52,10 @@ def run(
     resume: bool = Option(False, help="Complete the newest unfinished run."),
     tree_path: Path | None = Option(None, "--tree", help="The run to resume, if not the newest."),
     night: str | None = Option(
-        None, help="A name: resume the run that began under it, if any; measure it once."
+        None, help="Name of the night: resume its run, if any; each night is measured once."
     ),
     dry_run: bool = Option(
-        False, help="Print the matrix and what it will be able to claim, then stop."
+        False, help="Print the matrix and the claims that it can decide, then stop."
     ),
     report: bool = Option(True, help="Collect, judge and report at the end."),
     wait: bool = common.WAIT_OPTION,
@@ -68,7 +68,7 @@ def run(
 
     Exit status: 0 all completed; 1 something failed or is missing, or nothing can be decided and
     the campaign does not declare allow_undecided; 2 bad input; 130 interrupted.
-    TERM (a scheduler's time limit) stops the run, and what is there is reported.
+    TERM (a scheduler's time limit) stops the run and reports what is complete.
     """
     plan = _plan_run(campaign, site)
     if dry_run:
@@ -283,7 +283,7 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
         print_status(f"worse last night: {series}; launching {count} again, controls included")
         runner.launch_confirmation(night, cases, recommended_launches(worse, levels))
     except UserError as error:
-        print_status(f"warning: what was worse last night was not launched again: {error}")
+        print_status(f"warning: the series worse last night were not launched again: {error}")
 
 
 def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
@@ -321,7 +321,7 @@ def _check_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
         return True
     print_status(f"measured, but nothing can be decided: {reason}")
     if not declaration.allow_undecided:
-        print_status(f"where that is meant, declare allow_undecided = true in {declaration.file}")
+        print_status(f"if this is intended, declare allow_undecided = true in {declaration.file}")
     return False
 
 

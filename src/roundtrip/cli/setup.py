@@ -42,7 +42,7 @@ _SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 def init(folder: Path = Argument(help="A new folder, or an empty one.")) -> None:
     """Lay out a campaign folder: campaigns, checks, sites, programs, and Spack's environment.
 
-    Exit status: 0 laid out; 2, a UserError, if the folder is not empty or this is a checkout.
+    Exit status: 0 laid out; 2 bad input: the folder is not empty, or this is a checkout.
     """
     if not _SHIPPED_FOLDER.is_dir():
         raise UserError("this roundtrip runs from a checkout, which is a campaign folder itself")
@@ -58,9 +58,9 @@ def init(folder: Path = Argument(help="A new folder, or an empty one.")) -> None
     "doctor --quick    in a second",
 )
 def doctor(
-    quick: bool = Option(False, "--quick", help="Without the A/A test of ten seconds."),
+    quick: bool = Option(False, "--quick", help="Skip the A/A test of ten seconds."),
 ) -> None:
-    """Look for what spoils measurements here, and for the smallest difference that can be seen now.
+    """Find what disturbs measurements here, and the smallest difference that can be detected now.
 
     Exit status: 0 measuring is possible; 1 it is not.
     """
@@ -102,9 +102,9 @@ def toolchains(
     names: list[str] | None = Argument(
         None, metavar="[NAME]...", help="Default: those of campaign `smoke`."
     ),
-    everything: bool = Option(False, "--all", help="All that this machine can have."),
+    everything: bool = Option(False, "--all", help="All toolchains that this machine can have."),
     listing: bool = Option(
-        False, "--list", help="Show the state of those named, or of all; build none."
+        False, "--list", help="Show the state of the named toolchains, or of all; build none."
     ),
 ) -> None:
     """Build toolchains: a compiler, an MPI and a Boost in one prefix, tested with two ranks."""
@@ -180,7 +180,7 @@ def check(
         False, help="Also start two ranks of each MPI, on two nodes, one job each."
     ),
     write: bool = Option(
-        False, help="With --live: write the lines that mend site.toml into it, and try again."
+        False, help="With --live: write the corrections into site.toml, and try again."
     ),
     as_json: bool = common.JSON_OPTION,
 ) -> None:
@@ -257,10 +257,10 @@ def new(
         "spack", help="Who makes the MPIs: `spack`, or `toolchains` (make toolchains)."
     ),
 ) -> None:
-    """Write a site's folder from what this machine or cluster says of itself.
+    """Write a site's folder from facts of this machine or cluster.
 
-    Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
-    """
+            Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
+        """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
     facts = probe.collect_machine_facts()

@@ -34,13 +34,13 @@ _COMMANDS_WITH_JSON = ", ".join(outputs.MODEL_BY_COMMAND)
 )
 def report(
     source: Path = Argument(help="A bundle, a run tree, or a published report."),
-    output: Path | None = Option(None, help="Where reports are published; reports/ by default."),
+    output: Path | None = Option(None, help="Folder of published reports; reports/ by default."),
     verify: bool = Option(False, "--verify", help="Rebuild and compare byte for byte."),
     summary: bool = Option(
         False, "--summary", help="Print ten lines of Markdown for a pull request."
     ),
     supersedes: str | None = Option(None, help="The revision this corrects: r1."),
-    reason: str | None = Option(None, help="Why it had to be corrected."),
+    reason: str | None = Option(None, help="Reason for the correction."),
 ) -> None:
     """Publish the report of a campaign; never overwrite one.
 
@@ -145,10 +145,10 @@ def _load_annotations(site: str) -> tuple[Annotation, ...]:
 def collect(
     run_dir: Path = Argument(help="runs/<campaign>/<site>/<start>/"),
 ) -> None:
-    """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
+    """Collect the files of a campaign run in a bundle: samples, cases, environment, checksums.
 
     The last line names the bundle.  The same run always gives the same bundle.  Exit status: 0
-    collected; 2 bad input, such as a folder without a run (UserError).
+    collected; 2 bad input, such as a folder without a run.
     """
     from roundtrip.measure import bundle  # takes a second to load
 
@@ -168,16 +168,16 @@ def publish_reports(
     places: list[Path] = Argument(
         metavar="REPORT...", help="Published reports, or folders of them."
     ),
-    to: Path = Option(help="The tree to copy them to; it is made if need be."),
+    to: Path = Option(help="The tree to copy to; it is made if missing."),
     preview: bool = Option(
-        False, "--preview", help="Show each field that would leave; copy nothing."
+        False, "--preview", help="Show each field that would be published; copy nothing."
     ),
 ) -> None:
     """Copy published reports into a tree for a static host, and write its index.
 
-    Each report is rebuilt first, and its signature checked.  One that differs, or is of a run with
-    uncommitted changes, is refused, and nothing is ever overwritten.  Exit status: 0 all are there;
-    1 some were refused; 2 bad input.
+    Each report is rebuilt and its signature checked first.  A report that differs, or whose run
+    had uncommitted changes, is refused.  Nothing is overwritten.  Exit status: 0 all are there; 1
+    some were refused; 2 bad input.
     """
     from roundtrip.report import public  # takes a second, which other commands need not spend
     from roundtrip.report.pages.write import INDEX
@@ -234,17 +234,19 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
 def import_files(
     places: list[Path] = Argument(help="Performance logs, reports, databases, or folders of them."),
     site: str = common.SITE_OPTION,
-    campaign: str = Option("imported", help="The campaign they become part of."),
-    timezone: str = Option("UTC", help="Of times that name no zone, such as Europe/Berlin."),
+    campaign: str = Option("imported", help="The campaign of the imported nights."),
+    timezone: str = Option("UTC", help="Zone of times that name none, such as Europe/Berlin."),
     lower_is_better: list[str] | None = Option(
-        None, help="A variable, or a pattern of names; repeatable."
+        None, help="A variable, or a name pattern, of which lower is better; repeatable."
     ),
-    higher_is_better: list[str] | None = Option(None, help="The same, for the other direction."),
+    higher_is_better: list[str] | None = Option(
+        None, help="A variable, or a name pattern, of which higher is better; repeatable."
+    ),
 ) -> None:
     """Bring ReFrame's performance logs, JSON reports and results databases into the history.
 
-    What is damaged is set aside with file and line, and the rest is taken.  Only what is new is
-    stored.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
+    Damaged entries are set aside with file and line; the rest is imported.  Only new values are
+    stored.  Exit status: 0 all imported; 1 some set aside; 2 bad input, or nothing usable.
     """
     from roundtrip.history.importer import ImportOptions  # takes a second to load
     from roundtrip.history.importer import import_files as bring_in
@@ -289,9 +291,9 @@ def import_files(
 def print_schema(
     command: str = Argument(metavar="COMMAND", help=f"One of {_COMMANDS_WITH_JSON}."),
 ) -> None:
-    """Print the JSON Schema of what a command prints as JSON.
+    """Print the JSON Schema of a command's JSON output.
 
-    Exit status: 0 printed; 2 the command prints no JSON (UserError).
+    Exit status: 0 printed; 2 bad input: the command prints no JSON.
     """
     if command not in outputs.MODEL_BY_COMMAND:
         raise UserError(f"no JSON of {command!r}: right is one of {_COMMANDS_WITH_JSON}")

@@ -73,8 +73,8 @@ def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
             base_case, new_case = base_cases[0], new_cases[0]
             refusals.append(
                 f"{base_case.name}: {base_case.kind or MEASURED_LABEL} and "
-                f"{new_case.kind or MEASURED_LABEL}: "
-                "what is emulated or simulated is compared with its like only"
+                f"{new_case.kind or MEASURED_LABEL}: emulated and simulated values are compared "
+                "with their kind only"
             )
     return pairs, refusals
 

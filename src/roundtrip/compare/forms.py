@@ -82,7 +82,7 @@ def _print_line(page: Console, text: str, is_pasted: bool = False) -> None:
 def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None:
     facts = model.facts_to_show(comparison, all_facts)
     if not facts:
-        _print_line(page, "Provenance: everything that is recorded is the same.")
+        _print_line(page, "Provenance: all recorded facts are the same.")
         return
     visible_facts = facts if all_facts else [fact.brief for fact in facts[:_MAX_FACTS]]
     title = "All that is recorded" if all_facts else "What differs besides speed"

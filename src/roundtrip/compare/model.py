@@ -281,7 +281,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if any(row.rounds_per_ratio > 1 for row in comparison.rows):
         yield "ABBA: one coin toss orders two rounds, so the mean of their ratios is one value."
     if comparison.lost:
-        yield "A case of one side alone fails: the other side of the run completed no launch of it."
+        yield "A case of one side alone counts as failed: the other side completed no launch of it."
     effect = units.percent_text(comparison.levels.minimum_effect)
     yield (
         "Ratios are of speeds, new over base: below 1 the new side is slower. Regressed: the "
@@ -304,15 +304,15 @@ def reason_without_claim(base: Side, new: Side, base_case: SideCase, new_case: S
 def advise(pairs: Sequence[Pair]) -> str:
     """The command that measures both sides interleaved; a sentence if no single command can."""
     if pairs and all(case.simulated for pair in pairs for case in pair):
-        return "simulated values have no noise: what differs, differs"
+        return "simulated values have no noise: each difference is real"
     sites = {case.site for pair in pairs for case in pair}
     if len(sites) > 1:
         return "two sites are never interleaved: compare each with its own past"
     names = {(base.toolchain, new.toolchain) for base, new in pairs}
     if all(base == new for base, new in names):
         return (
-            "one toolchain on two nights cannot be interleaved: keep the old build under a name of "
-            "its own and measure both by `roundtrip ab OLD NEW`"
+            "one toolchain on two nights cannot be interleaved: keep the old build under its own "
+            "name and measure both by `roundtrip ab OLD NEW`"
         )
     if len(names) > 1:
         return "to measure two interleaved: roundtrip ab TOOLCHAIN TOOLCHAIN"

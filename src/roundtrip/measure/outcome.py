@@ -79,8 +79,8 @@ class ClaimOutlook:
                 f"{self._needed_launches_text}"
             )
         return (
-            f"{launches} support {self.claim_count} primary claims only together: {quorum} must be "
-            f"as clear as can be before any gets a verdict; {self._needed_launches_text}"
+            f"{launches} support {self.claim_count} primary claims only together: {quorum} must "
+            f"be as clear as possible before any gets a verdict; {self._needed_launches_text}"
         )
 
     def dry_run_lines(self) -> Iterator[str]:

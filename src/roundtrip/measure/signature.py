@@ -50,7 +50,7 @@ class Signature:
         """The state and the key in words."""
         return {
             "signed": f"signed by {self.key}",
-            "foreign": f"signed by {self.key}, which is no key that the site lists",
+            "foreign": f"signed by {self.key}, a key that the site does not list",
             "unsigned": "unsigned",
             "unchecked": f"names {self.key} as its signer; not checked: no {KEYGEN_COMMAND} here",
         }[self.state]

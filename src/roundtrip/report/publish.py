@@ -181,9 +181,7 @@ def publish(
             copy_manifest, is_unsigned = bundle_manifest, signature_state == signature.UNSIGNED
             # A bundle of another signer stays unchanged: only that signer can sign it again.
             if not is_unsigned and not signature.names_own_key(bundle_manifest):
-                print_line(
-                    f"{signature_state.sentence}: no nights before it are put into its report"
-                )
+                print_line(f"{signature_state.sentence}: its report includes no earlier nights")
             elif not ledger.has_history(bundle_manifest):
                 _, campaign, site_name = store.split_site_folder(site)
                 notes = annotations_of_site(site_name)

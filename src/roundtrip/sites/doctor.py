@@ -45,9 +45,7 @@ def check_cores(host: Host) -> Diagnosis:
     """Check whether two ranks get a core each, and the system another one."""
     detail = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
-        advice = (
-            "two ranks need a core each: no measurement here means anything; use another machine"
-        )
+        advice = "two ranks need a core each: measurements here mean nothing; use another machine"
         return Diagnosis("cores", "impossible", detail, advice)
     advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
     return warning_or_ok(host.cores == 2, "cores", detail, advice)

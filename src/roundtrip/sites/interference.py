@@ -138,7 +138,7 @@ def interference_diagnoses(
     steal_detail += effect_text(lambda block: block.stolen_processors)
     loops_s = [block.loop_cpu_s for block in blocks]
     change = max(loops_s) / min(loops_s) - 1
-    speed_detail = f"the same loop took up to {change:.1%} more processor time than at best"
+    speed_detail = f"the same loop took up to {change:.1%} more processor time than its minimum"
     speed_detail += effect_text(lambda block: block.loop_cpu_s)
     idle_advice = "stop other work, or wait until it is done"
     steal_advice = "the hypervisor's other guests: repeat at quieter times"
@@ -157,7 +157,7 @@ def interference_diagnoses(
 
 def _autogroup_diagnosis(blocks: Sequence[AATestBlock], autogroup: bool | None) -> Diagnosis:
     share = statistics.mean(block.processor_share for block in blocks)
-    share_text = f"two ends that never sleep got {share:.0%} of two processors"
+    share_text = f"two polling processes got {share:.0%} of two processors"
     if not autogroup:
         state = "off" if autogroup is False else "the kernel does not say"
         return Diagnosis("sched_autogroup", "ok", f"{state}; {share_text}")

@@ -260,7 +260,7 @@ def describe_undecided(
 ) -> str:
     """The range of the intervals of undecided claims, and how many more launches they need.
 
-    ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
+    ``2 to 6 % faster at 1 MiB (open whether 5 % or more: about 11 more launches)``.
     `missing_launches`: replaces the last clause.  `says_level`: say that this is an interval.
     """
     missing_launches = (
@@ -272,11 +272,11 @@ def describe_undecided(
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent_text(verdicts[0].minimum_effect)
-    question = "" if low < 1 < high else f"whether {least} or more is "
+    question = "" if low < 1 < high else f" whether {least} or more"
     level = intervals[0].level if says_level else None
     prefix = f"{units.percent_text(level)} interval; " if level else ""
     speed_text = units.speed_ratio_text(low, high)
-    return f"{speed_text}{where_suffix} ({prefix}{question}open{missing_launches})"
+    return f"{speed_text}{where_suffix} ({prefix}open{question}{missing_launches})"
 
 
 @dataclass(frozen=True)
