@@ -140,10 +140,10 @@ class SeriesHistory(OutputObject):
     since: str | None = nullable_key("the night since when")
     ratio: float | None = nullable_key("the level since over the level before")
     interval: Interval | None = nullable_key("of the ratio")
-    drift_a_year: float | None = nullable_key("factor in a year, of a series that drifts")
-    changes: tuple[Change, ...] = required_key("recorded facts that differ there")
+    drift_a_year: float | None = nullable_key("factor per year, of a drifting series")
+    changes: tuple[Change, ...] = required_key("recorded facts that changed then")
     would_have_seen: float | None = nullable_key(
-        "the least step, of 1, that as many nights as `sight_nights` would show"
+        "the smallest step, of 1, that `sight_nights` more nights would show"
     )
     alarm: bool = required_key("whether it makes the exit status 1")
     shares_of_modes: Shares | None = nullable_key("of a series with two modes")
@@ -163,7 +163,7 @@ class History(OutputObject):
 
     version: Literal[2] = Field(2, alias="schema", description="version of this form")
     site: str = required_key("the site")
-    series: tuple[SeriesHistory, ...] = required_key("every series that was asked for")
+    series: tuple[SeriesHistory, ...] = required_key("every requested series")
     signatures: Mapping[str, tuple[str, ...]] = required_key("who signed the nights, by campaign")
 
 
@@ -242,11 +242,11 @@ class Comparison(OutputObject):
     version: Literal[2] = Field(2, alias="schema", description="version of this form")
     summary: str = required_key("one line")
     exit_status: int = required_key(
-        "1 if something regressed or one side lacks a case, 2 if nothing could be decided, else 0"
+        "1 if a series regressed or one side lacks a case, 2 if nothing could be decided, else 0"
     )
     base: Side = required_key("what is compared with")
     new: Side = required_key("what is compared")
-    levels: Mapping[str, float] = required_key("what a claim is held to")
+    levels: Mapping[str, float] = required_key("thresholds of a claim")
     sequential: bool = required_key("whether the run went on until its claims were decided")
     provenance: tuple[Fact, ...] = required_key("facts that differ; with --all, all of them")
     series: tuple[ComparedSeries, ...] = required_key("ranked by evidence")
@@ -313,7 +313,9 @@ class WrongClock(OutputObject):
     node: str = required_key("its pseudonym")
     rate: float = required_key("its rate over theirs")
     partners: int = required_key("other nodes that differ from it")
-    other: str = required_key("the only other node, whose clock may be the wrong one; empty if not")
+    other: str = required_key(
+        "the other node if there is only one, whose clock may be wrong; else empty"
+    )
 
 
 class MissingNode(OutputObject):
@@ -348,7 +350,7 @@ class SiteFinding(OutputObject):
 
     verdict: Literal["ok", "fault", "not checked"] = required_key("what came of it")
     subject: str = required_key("what was looked at")
-    detail: str = required_key("what was found, what is wrong, or why it was not done")
+    detail: str = required_key("the result, the fault, or why it was skipped")
 
 
 class SiteCheck(OutputObject):

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     power = commands.add_parser("power", help="switch a node off, or on again")
     power.add_argument("node", metavar="NAME")
     power.add_argument("way", choices=("off", "on"))
-    _add_fault(commands.add_parser("fault", help="make a node sick, or well again with --clear"))
+    _add_fault(commands.add_parser("fault", help="put a fault on a node, or clear it with --clear"))
     wan = commands.add_parser("wan", help="show or change the link between the clusters")
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")

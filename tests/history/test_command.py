@@ -137,7 +137,7 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     lines = [line.strip() for line in process.stdout.splitlines()[1:]]
     (row,) = [line for line in lines if line.startswith("unchanged")]
     assert process.returncode == 0
-    assert WORSE_ONCE in row and "and back last night: an incident" in row
+    assert WORSE_ONCE in row and "back at the level last night: an incident" in row
     (series,) = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
         "series"
     ]

@@ -39,10 +39,10 @@ def why(tree: Any) -> str | None:
 @pytest.mark.parametrize(
     ("values", "launches_needed", "launches", "advice"),
     [
-        (6, 11, 6, "a case had at most 6 launches, 11 would do"),
-        (1, 7, 1, "a case had at most 1 launch, 7 would do"),
+        (6, 11, 6, "a case had at most 6 launches and needs 11"),
+        (1, 7, 1, "a case had at most 1 launch and needs 7"),
         # Eleven values are needed, and six of fourteen launches have one.
-        (6, 11, 14, "a case had at most 14 launches, 26 would do"),
+        (6, 11, 14, "a case had at most 14 launches and needs 26"),
         (14, None, 14, ""),
     ],
 )
@@ -66,7 +66,9 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
     tree = make_tree(launches=3, environs=(ENVIRON,))
     reason = why(tree)
     assert reason is not None
-    assert reason.startswith("none of 20 claims has a verdict: a case had at most 3 launches, ")
+    assert reason.startswith(
+        "none of 20 claims has a verdict: a case had at most 3 launches and needs "
+    )
     report = build.build_report(read_tree(tree))
     assert f"{reason}." in [word for notice in report.notices for word in notice]
     assert "open: 3 launches give no interval; 10 would" in cells(report)
@@ -78,7 +80,7 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
     tree.amend_json("run.json", disturbance={"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]})
     reason = why(tree)
     assert reason is not None
-    start = "all 9 launches were disturbed, the first by this: throttled: the CPU "
+    start = "all 9 launches were disturbed, the first by throttled: the CPU "
     assert reason.startswith(start) and "`roundtrip doctor`" in reason
 
 
@@ -197,7 +199,7 @@ def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Make
     assert all("slower" in known_range for known_range in known_ranges)
     assert set(words) == {"open: 6 launches cannot reach the level among 16 claims; 10 would"}
     assert "Too few launches:" in notices(report)
-    assert "a case had at most 6 launches, 10 would do" in notices(report)
+    assert "a case had at most 6 launches and needs 10" in notices(report)
 
 
 def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: Maker) -> None:

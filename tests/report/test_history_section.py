@@ -135,7 +135,9 @@ def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_steppe
     beginning, *others = changes.split("; ")
     first = beginning.removeprefix("What changed since the night before: ")
     assert {first, *others} == {*UPGRADES, "and 1 other fact."}
-    assert rest.startswith("Nothing else changed against 19 nights: of 8 series, 0 changed lately")
+    assert rest.startswith(
+        "Nothing else changed against 19 nights: of 8 series, 0 changed recently"
+    )
 
 
 def test_one_mpi_of_many_toolchains_is_named_once(changed: data.BundleData) -> None:
@@ -167,7 +169,7 @@ def test_a_step_is_named_with_its_night_and_what_changed(part: ReportSection) ->
     assert slower.startswith("Regressed: mpi, 1 B; half round trip time; NetPIPE")
     assert "takes 8" in slower and "% longer since 2026-02-0" in slower
     assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
-    assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
+    assert "Nothing else changed against 45 nights: of 8 series, 1 changed recently" in rest
     (table,) = [table for table in part.tables if "level changed" in table.caption]
     row = [printable(cell.text) for cell in table.rows[0]]
     assert row[1] == "regressed, new" and row[2].endswith(" µs")
@@ -201,7 +203,7 @@ def test_a_night_that_stands_alone_is_named_and_the_audit_finds_no_fault(
     part: ReportSection, report: Report
 ) -> None:
     text = renderers.render_markdown(report)
-    assert "Outside of what the nights before predict" in text
+    assert "Outside the range that earlier nights predict" in text
     assert "times the level of its series" in text
     table = find_table(part, "This night")
     assert {row[0].linked_series_key for row in table.rows} <= report.history_series_keys - {""}

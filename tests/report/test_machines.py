@@ -176,7 +176,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[HeadlineV
 
 def test_machines_of_a_metric_stand_together_and_none_is_compared(page: Path) -> None:
     text = page.read_text()
-    assert "No claim is made between sites" in text
+    assert "Sites are not compared" in text
     rows = re.findall(r'<tr><th scope="row".*?</tr>', text[text.index('id="machines"') :], re.S)
     cells = [re.findall(r"<(?:th|td)[^>]*>(?:<span>)?([^<]*)", row) for row in rows]
     assert [machine for _, machine, *_ in cells] == 2 * [

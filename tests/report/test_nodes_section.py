@@ -142,7 +142,7 @@ def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> Non
 
 def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
     texts = answers(report(tmp_path / "one", nodes=8, rounds_a_night=6))
-    assert len(texts) == 1 and texts[0].startswith("No node stands out of 8; latency +")
+    assert len(texts) == 1 and texts[0].startswith("None of 8 nodes stands out; latency +")
     dead_texts = answers(
         report(tmp_path / "two", nodes=8, rounds_a_night=6, failed_nodes=frozenset({5}))
     )
@@ -261,9 +261,7 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
     for sample, holds_zero in ((regular, False), (replace(regular, cost=cost), True)):
         verdicts = judge_nodes([measure("a", sample)], SETTINGS, 0.95)
         (outlier,) = verdicts.outliers
-        assert (
-            "not the interval, names it" in words.describe_outlier(outlier, verdicts)
-        ) is holds_zero
+        assert ("not by the interval" in words.describe_outlier(outlier, verdicts)) is holds_zero
         assert words.interval_includes_zero(outlier.evidence[0]) is holds_zero
 
 

@@ -47,7 +47,7 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
-        ("What leaving the disturbed launches out would change", 3),
+        ("Median over all launches and over the undisturbed ones", 3),
     ):
         rows = [row for table in tables if words in table.caption for row in table.rows]
         numbers = [cell for row in rows for cell in row[first:] if cell.text[:1].isdigit()]

@@ -51,13 +51,13 @@ class Annotation(StrictRecord):
         alias="from", description="a UTC date, or a time such as `2026-11-03T01:00:00Z`"
     )
     to: NightTime | None = Field(
-        None, description="the last day or second that it is about; that of `from` by default"
+        None, description="the last day or second that it covers; that of `from` by default"
     )
     text: PublishedText = Field(description="what happened; it is published")
     series: Text = Field(
         "*",
-        description="which series: a pattern (glob) of their cases; if they are accepted, of their "
-        "names too",
+        description="which series: a pattern (glob) of their cases; with `accepted`, also of "
+        "their names",
     )
     leave_out: bool = Field(False, description="these nights take no part in detection")
     kind: Literal["change", "maintenance", "incident", "note", "accepted"] = Field(

@@ -49,22 +49,22 @@ class Night(Row):
     metric: _LongText = column("the quantity")
     unit: Annotated[str, Field(max_length=200)] = column("its unit")
     nodes: NodeSet = column(
-        "pseudonyms of the hosts; empty where bundles of other nights may call other hosts so"
+        "pseudonyms of the hosts; empty if other bundles may use the same pseudonyms for "
+        "other hosts"
     )
     launches: Count = column("launches that the median is over", "count")
     disturbed: Count = column("launches that something disturbed", "count")
     median: NonNegative = column(
-        "median over the medians of the launches that nothing disturbed; over all, if all were "
-        "disturbed",
+        "median over the medians of the undisturbed launches; over all, if all were disturbed",
         "of the row",
     )
     low: NonNegative | None = optional_field(
         "lower end of its rank interval; none with fewer than 6 launches at 95 %", "of the row"
     )
     high: NonNegative | None = optional_field("its upper end", "of the row")
-    lower_is_better: bool = column("whether less of the metric is better")
+    lower_is_better: bool = column("whether lower is better")
     left_out: _OptionalText = column(
-        "why detection leaves the night out, such as `disturbed`; empty if it does not"
+        "why detection leaves the night out, such as `disturbed`; else empty"
     )
     foreign: bool = column("whether it was imported from another tool, so without samples")
 
@@ -73,7 +73,7 @@ class Note(Row):
     """A remark of a person on a night, from the annotations of the site."""
 
     night: UtcTime = column("start of the run")
-    text: _LongText = column("what a person said, after the kind of it")
+    text: _LongText = column("the annotation's kind and text")
 
 
 class Acceptance(Row):
@@ -88,7 +88,7 @@ class LeftOut(Row):
     """An annotation that leaves series of the bundle's own night out of detection."""
 
     series: _GlobText = column("which series: a pattern (glob) of their cases")
-    text: _LongText = column("what a person said, after the kind of it")
+    text: _LongText = column("the annotation's kind and text")
 
 
 class Pair(Row):
@@ -102,7 +102,7 @@ class Pair(Row):
     digest: Sha256 = column("that of its bundle")
     launch: _LongText = column("the launch")
     round: Count = column(
-        "its round of the night: launches of one round were near each other in time", "count"
+        "its round of the night; launches of one round were close in time", "count"
     )
     study: _LongText = column("its study")
     place: _LongText = column("system and partition")
@@ -129,9 +129,9 @@ class Fact(Row):
 
     night: UtcTime = column("start of the run")
     digest: Sha256 = column("that of its bundle")
-    subject: _OptionalText = column("the environment that the fact is about; empty: the site")
+    subject: _OptionalText = column("the environment of the fact; empty: the site")
     name: _LongText = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")
-    value: _OptionalText = column("its value; of a long one the beginning and its sha256")
+    value: _OptionalText = column("its value; a long one is cut and followed by its sha256")
 
 
 NIGHTS, PAIRS, NOTES = table_columns(Night), table_columns(Pair), table_columns(Note)

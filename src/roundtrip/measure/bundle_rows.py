@@ -80,7 +80,7 @@ class LaunchRow(Row):
         _simulation_rule(name, field.is_required()) for name, field in SIMULATION_FIELDS.items()
     )
 
-    launch: str = column("the launch; `missing/N` and `skipped/N` never were")
+    launch: str = column("the launch; `missing/N` and `skipped/N` were never launched")
     case_id: str = column("the case")
     study: str = column("the study")
     check: str | None = optional_field("the ReFrame check")
@@ -111,8 +111,8 @@ class LaunchRow(Row):
         "whether something was emulated: `emulation.parquet` says what"
     )
     simulated: bool | None = optional_field("whether it was simulated")
-    sealed: bool | None = optional_field("whether `run.json` vouched for every sample")
-    taken: Count | None = optional_field("samples that the program said it wrote", "count")
+    sealed: bool | None = optional_field("whether `run.json` has a seal of all samples")
+    taken: Count | None = optional_field("samples that the program counted", "count")
     disturbed: bool | None = optional_field(
         "whether something disturbed it, by the thresholds of `analysis.toml`"
     )
@@ -148,7 +148,7 @@ class LaunchRow(Row):
     simulated_platform: ShortText | None = newer_column("the simulated platform")
     simulated_platform_sha256: Sha256 | None = newer_column("sha256 of the platform's file")
     simulated_host_flops: HostSpeed | None = newer_column("speed of one of its hosts", "flop/s")
-    mpi_library: str | None = optional_field("what the MPI library says of itself")
+    mpi_library: str | None = optional_field("the MPI library's own description")
     mpi_build: _BuildId | None = newer_column(
         "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
     )
@@ -180,7 +180,7 @@ class SampleRow(Row):
     case_id: str = column("the case: `<check>/<parameters>@<system>:<partition>+<environment>`")
     study: ShortText = column("the study")
     case: ShortText = column("what was measured, in the study's words", is_key=True)
-    variant: ShortText = column("which of the things that the study compares", is_key=True)
+    variant: ShortText = column("the arm that the study compares", is_key=True)
     size_bytes: Count = column("size of a message", "bytes", is_key=True)
     phase: ShortText = column("the part of the measurement", is_key=True)
     rep: Count = column("number of the sample in its series, from 0", "count")

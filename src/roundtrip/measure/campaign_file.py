@@ -65,7 +65,7 @@ class CheckTable(StrictRecord):
     partitions: _NameTuple | None = Field(None, description="all by default")
     parameters: dict[str, _ValueTuple] = Field(
         default_factory=dict,
-        description='as `{ mode = ["pingpong"] }`; all values of a parameter that is not named',
+        description='as `{ mode = ["pingpong"] }`; a parameter that is not named takes all values',
     )
     variables: dict[str, Annotated[Any, AfterValidator(_require_scalar_or_list)]] = Field(
         default_factory=dict,
@@ -83,28 +83,26 @@ class CampaignTable(StrictRecord):
         1, description="launches of each case; `--dry-run` says how many the claims need"
     )
     extra_launches: SmallCount = Field(
-        0, description="at most so many more of a case whose launches were disturbed"
+        0, description="maximum of additional launches of a case with disturbed launches"
     )
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = Field(
-        24 * 60, description="of launching, not of building: no round starts after it"
+        24 * 60, description="limit of launching, without building: no round starts after it"
     )
     confirm: str | None = Field(
         None,
-        description="a time such as `30m`: what was worse last night is launched again, for so "
-        "long at most, within the time limit",
+        description="a time such as `30m`: series worse last night are launched again, for at "
+        "most this time, within the time limit",
     )
     blame: str | None = Field(
         None,
-        description="a time such as `2h`: after a night, launches search for so long at most for "
-        "what made the largest step that is confirmed; not within the time limit",
+        description="a time such as `2h`: after a night, launches search for the cause of the "
+        "largest confirmed step, for at most this time; not within the time limit",
     )
     sequential: bool = Field(
         False,
         description="launches end when the claims are decided; `roundtrip ab` writes it",
     )
-    allow_undecided: bool = Field(
-        False, description="exit status 0 although nothing can be decided from what was measured"
-    )
+    allow_undecided: bool = Field(False, description="exit status 0 even if nothing can be decided")
     abba_seed: Annotated[int, Field(ge=0)] | None = Field(
         None, description="the seed of the coins; `roundtrip ab --order abba` writes it"
     )

@@ -67,8 +67,7 @@ class RankPlacement(Record):
         "numbers of the processors that it may use; none: any", "count"
     )
     switch: Host | None = newer_column(
-        "the switch that the host hangs on, where the site tells it; bundles from before have "
-        "no such column"
+        "the switch of the host, if the site gives it; older bundles lack this column"
     )
 
 
@@ -87,11 +86,11 @@ class NodeFacts(Record):
     firmware: Text | None = optional_field("version of its BIOS")
     governor: Text | None = optional_field("frequency governor of its first processor")
     smt: Text | None = newer_column(
-        "whether it runs several threads on a core: `on` or `off`; this and the next two came "
-        "later than the table"
+        "whether it runs several threads on a core: `on` or `off`; older bundles lack this "
+        "column and the next two"
     )
     memory: Text | None = newer_column("its memory, to the GiB")
-    clock_source: Text | None = newer_column("what its kernel takes the time from")
+    clock_source: Text | None = newer_column("clock source of its kernel")
     adapters: _Adapters | None = optional_field(
         "its InfiniBand adapters (and the like): board, firmware, driver"
     )
@@ -129,7 +128,7 @@ class RankDisturbance(Record):
         "times that it slept; this column and those below are missing in older bundles", "count"
     )
     continued: Count | None = newer_column(
-        "times that it got SIGCONT, by which a stopped process goes on", "count"
+        "times that it got SIGCONT, which continues a stopped process", "count"
     )
     duration_s: NonNegative | None = newer_column(
         "from the first to the last reading of these counters, by the kernel's monotonic clock", "s"
@@ -139,8 +138,8 @@ class RankDisturbance(Record):
         "time that its main thread was ready and had none", "s"
     )
     throttled_s: NonNegative | None = newer_column(
-        "time for which a CPU limit of its cgroup, or of one around it, stopped it: of the one "
-        "that did so longest, summed over processors and all processes of the cgroup",
+        "time for which a CPU limit of its cgroup, or of an outer one, stopped it: the longest "
+        "of these, summed over processors and all processes of the cgroup",
         "s",
     )
     longest_stop_s: NonNegative | None = newer_column(
@@ -151,13 +150,11 @@ class RankDisturbance(Record):
     )
     suspended_s: NonNegative | None = newer_column("time that its machine was suspended", "s")
     clock_rate: NonNegative | None = newer_column(
-        "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio"
+        "rate of the measuring clock, relative to that of rank 0", "ratio"
     )
-    clock_rate_error: NonNegative | None = newer_column(
-        "by how much `clock_rate` may be wrong", "ratio"
-    )
+    clock_rate_error: NonNegative | None = newer_column("error bound of `clock_rate`", "ratio")
     clock_step_s: SignedNumber | None = newer_column(
-        "by how much the clock of the measurement went away from the kernel's monotonic clock", "s"
+        "deviation of the measuring clock from the kernel's monotonic clock", "s"
     )
     utc_ahead_s: SignedNumber | None = newer_column(
         "by how much its wall clock is ahead of that of rank 0", "s"
@@ -211,9 +208,7 @@ class PointFacts(Record):
     ci_relative_half_width: NonNegative | None = optional_field(
         "half the width of the median's interval, within this launch", "of the median"
     )
-    verified: bool | None = optional_field(
-        "whether the data that arrived were those that were sent"
-    )
+    verified: bool | None = optional_field("whether the received data equal the sent data")
     inner: Count | None = optional_field(
         "exchanges in one iteration of the study's outer loop, where it has two loops", "count"
     )

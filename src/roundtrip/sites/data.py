@@ -28,7 +28,7 @@ class SimulatedTable(StrictRecord):
 class PartitionExtras(StrictRecord):
     """What checks read of a partition besides its features: ReFrame's `extras`."""
 
-    fabric: str | None = optional_field("what joins the ranks, on show")
+    fabric: str | None = optional_field("what joins the ranks, for display")
     binding: str | None = optional_field("what a rank is bound to: `core` or `none`")
     transport: str | None = optional_field("the transport that UCX is to take")
     device: str | None = optional_field("the device that UCX is to take")
@@ -38,7 +38,7 @@ class PartitionExtras(StrictRecord):
     processors: int | Literal["here"] | None = optional_field(
         "processors that all nodes share, where nodes are none; `here`: all"
     )
-    emulated: dict[str, Any] | None = optional_field("what is emulated, and how; on show")
+    emulated: dict[str, Any] | None = optional_field("what is emulated, and how; for display")
     simulated: SimulatedTable | None = optional_field(
         "what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
         "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`"
@@ -68,11 +68,11 @@ class PartitionExtras(StrictRecord):
 #: The keys in the extras of a ReFrame environment, which modules `render` and
 #: `programming_environments` fill in.
 DESCRIPTION_BY_ENVIRONMENT_EXTRA = {
-    "toolchain": "its title, on show",
+    "toolchain": "its title, for display",
     "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",
     "mpi_version": "version of the MPI, as far as it is known before it runs",
     "boost_version": "version of Boost",
-    "transport": "transport that its variables choose, on show",
+    "transport": "transport that its variables choose, for display",
     "prefix": "where the toolchain is; its `toolchain.json` lists its parts",
     "build": "name of the folder in build/ that environments alike share",
     "programs": "folder of our programs, where Spack built them: nothing is built then",
@@ -82,11 +82,11 @@ DESCRIPTION_BY_ENVIRONMENT_EXTRA = {
     "npb_upstream": "folder of NPB 3.4's programs, `<bench>.<class>.x`",
     "osu_prefix": "prefix of OSU Micro-Benchmarks",
     "netpipe_reference": "program of NetPIPE 3.7.2",
-    "lacks": "what would make a missing feature available, by feature",
+    "lacks": "how to make a missing feature available, by feature",
     "spec": "hash of the concrete Spack spec that it is",
     "specs": "version and hash of what Spack built for it: our programs, the MPI, Boost",
     "prefixes": "folders that must be there, or it is not installed",
-    "suites": "prefixes of what others wrote for this MPI, by Spack package",
+    "suites": "prefixes of third-party programs for this MPI, by Spack package",
 }
 
 
@@ -125,7 +125,7 @@ class TransportTable(StrictRecord):
     """A ReFrame environment: a toolchain with variables that choose the transport."""
 
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
-    over: str = Field(description="the transport's name, on show")
+    over: str = Field(description="the transport's name, for display")
     variables: dict[str, str] = _optional_table("variables that choose it")
     unless: str | None = optional_field("a condition under which it is left out")
 
@@ -170,7 +170,7 @@ class SiteData(StrictRecord):
         description="patterns of host names; none may fit any machine, as `RFM_SYSTEM` chooses"
     )
     software: Literal["toolchains", "spack", "none"] = Field(
-        description="who makes the toolchains: `roundtrip toolchains`, Spack, or nobody"
+        description="source of the toolchains: `roundtrip toolchains`, Spack, or none"
     )
     bind: TextList = Field(
         (),
@@ -183,7 +183,7 @@ class SiteData(StrictRecord):
     )
     label: TextList = Field(
         (),
-        description="what is in the names of Spack's toolchains besides the series of MPI and "
+        description="parts of the names of Spack's toolchains besides the series of MPI and "
         "Boost: `patch`, `compiler`, a variant (`netmod`) or a package below the MPI (`ucx`). "
         '`["patch", "netmod", "ucx"]` gives `mpich43p2-ofi-boost186`',
     )
@@ -191,7 +191,9 @@ class SiteData(StrictRecord):
         (), description="features that every partition has if the machine offers them"
     )
     launch: dict[str, LaunchTable] = _optional_table("tables `[launch.FAMILY]`, by MPI family")
-    variables: dict[str, str] = _optional_table("what all toolchains of `toolchains.toml` need set")
+    variables: dict[str, str] = _optional_table(
+        "environment variables for all toolchains of `toolchains.toml`"
+    )
     condition: dict[str, ConditionTable] = _optional_table("tables `[condition.NAME]`")
     transport: dict[str, TransportTable] = _optional_table(
         "a line for each transport, an environment of its own"

@@ -55,11 +55,11 @@ def test_what_was_no_effect_was_not_reported() -> None:
     ("after", "reason"),
     [
         (known(incidents=(Incident(40, 43, 1.1),)), "an incident"),
-        (known(step(41, 1.005)), "does not exceed the least effect"),
+        (known(step(41, 1.005)), "no longer exceeds the minimum effect"),
         (known(drift=LevelDrift(1.1, 1.05, 1.2)), "a drift explains"),
         (known(is_wandering=True), "wanders"),
-        (known(step(41, 0.9)), "it lacks evidence"),
-        (known(step(52)), "it lacks evidence"),
+        (known(step(41, 0.9)), "weakens its evidence below the threshold"),
+        (known(step(52)), "weakens its evidence below the threshold"),
     ],
 )
 def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, reason: str) -> None:

@@ -119,7 +119,7 @@ def test_the_advice_follows_the_data(section: ReportSection) -> None:
 
 
 def test_tuned_loops_are_shown_beside_the_applications_own(section: ReportSection) -> None:
-    table = captioned(section, "leaves it; median")
+    table = captioned(section, "in the study; median")
     advice = {row[0].text: (row[-2].verdict, row[-1].verdict) for row in table.rows}
     assert advice[TUNED_APP] == ("no difference", "pack by hand")
     assert advice["FFT"] == ("pack by hand", "")
@@ -152,7 +152,7 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Repor
     ours = [rf"from -?\d+.% to -?\d+.% [(]{name}[)]" for name in (MPICH, OPENMPI)]
     end = " in NAS_LU_x; datatypes are faster in NAS_LU_x"
     assert re.fullmatch(", ".join(ours) + end, reduction[1])
-    assert figure[1].startswith("our figure") and "rank 0's" in picture[1]
+    assert figure[1].startswith("see our figure") and "rank 0's" in picture[1]
     assert gap[0] == "in its figure only" and gap[1].startswith(f"{MPICH} takes ")
     assert gap[1].endswith(f"as long with datatypes as {OPENMPI}; MVAPICH was not measured")
     classes = captioned(section_of_two, "The study's micro-apps")
@@ -173,7 +173,7 @@ def test_five_launches_are_too_few() -> None:
 
 def test_a_negative_overhead_is_shown(section: ReportSection) -> None:
     """Network 18 - 2 = 16 µs, datatypes 6 µs: (6 - 16) / 6."""
-    row = row_of(captioned(section, "leaves it; median"), "NAS_LU_x")
+    row = row_of(captioned(section, "in the study; median"), "NAS_LU_x")
     assert row[1].text == "40800"
     assert row[5].text.startswith(("20.0 [", "19.9 ["))
     assert row[7].text.startswith("\N{MINUS SIGN}16")

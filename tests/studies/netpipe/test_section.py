@@ -335,7 +335,7 @@ def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) ->
 
 def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:
     settings = Thresholds(compared_sizes=[1, 65536], great_loss=0.5, many_bytes=65536)
-    assert words(_outcome_legend(settings, 0.05)).endswith("so it is tested from 64 KiB on.")
+    assert words(_outcome_legend(settings, 0.05)).endswith("they are tested from 64 KiB on.")
 
 
 def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:

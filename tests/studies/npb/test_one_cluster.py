@@ -158,7 +158,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
             wait = 0.1 + 100 * rtt / 1e3
             builder.add("CG", 2, rtt, compute=compute, communication=wait, **names)
     section = study_section(builder.data())
-    rows = find_table(section, "Compute and communication apart").rows
+    rows = find_table(section, "Compute and communication separately").rows
     native, upstream = (cells for cells in rows if "4 ms" in cells[0].text)
     assert numbers(native[2:6]) == ["1.00", "0.501", "0.334", "0.401"]
     assert numbers(upstream[2:6]) == ["not", "not", "not", "0.401"]
@@ -228,7 +228,7 @@ def grown(placement: str = "all-cores", **fields: str) -> make.Bundle:
 def test_what_a_rank_does_in_a_second_falls_by_half() -> None:
     builder = grown()
     builder.add("CG", 2, 4.0, compute=1.0, placement="all-cores", nodes=2)  # over the link
-    growth = find_table(study_section(builder.data()), "Efficiency on so many nodes")
+    growth = find_table(study_section(builder.data()), "Efficiency and ranks by number of nodes")
     assert [column.name for column in growth.columns] == [
         *("What", "Where", "1 node", "2 nodes", "4 nodes")
     ]
@@ -243,7 +243,7 @@ def test_npbs_own_programs_have_a_row_of_their_own() -> None:
     builder = grown()
     for nodes in TIMES:
         builder.add("CG", 4 * nodes, source="upstream", placement="all-cores", nodes=nodes)
-    growth = find_table(study_section(builder.data()), "Efficiency on so many nodes")
+    growth = find_table(study_section(builder.data()), "Efficiency and ranks by number of nodes")
     assert [cells[0].text for cells in growth.rows] == ["CG A", "CG A, NPB 3.4"]
 
 

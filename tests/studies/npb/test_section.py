@@ -172,7 +172,7 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
     assert "in memory inside" in cells[0].text
     assert cells[1].text == "2 ranks in one node"
     assert cells[2].text.startswith("2.00")  # (2 + 0.5) / (2 x 2 / 4 + 0.25)
-    time_cells = row(find_table(section, "Compute and communication apart"), "4 ms")
+    time_cells = row(find_table(section, "Compute and communication separately"), "4 ms")
     assert numbers(time_cells[6:]) == ["1.02", "2.00"]
 
 
@@ -314,7 +314,7 @@ def test_a_bundle_without_npb_has_no_section() -> None:
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     data = with_launch_medians(make.two_clusters().data())
     names = fields_by_series_key(data)
-    rows = find_table(study_section(data), "Compute and communication apart").rows
+    rows = find_table(study_section(data), "Compute and communication separately").rows
     series_fields = [names[cells[1].linked_series_key] for cells in rows]
     assert {fields["metric"] for fields in series_fields} == {"rate"}
     assert len({fields["case_id"] for fields in series_fields}) == len(rows) == 12

@@ -53,12 +53,12 @@ def test_the_axis_ends_where_nothing_physical_is_meant(section: ReportSection) -
 
 
 def test_goals_are_judged_by_their_intervals(section: ReportSection) -> None:
-    study_row, row = find_table(section, "A region's pass inside a node").rows
+    study_row, row = find_table(section, "A pass of a region inside a node").rows
     assert study_row[1].text == "2.80"
     assert [cell.verdict for cell in row[3:7]] == ["reached"] * 4
     slow_costs = {"region": (0.3e-6, 3e-13), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
     slow = TRANSPORT_COSTS | slow_costs
-    _, row = find_table(study_section(ring_data(slow)), "A region's pass inside a node").rows
+    _, row = find_table(study_section(ring_data(slow)), "A pass of a region inside a node").rows
     assert [cell.verdict for cell in row[3:7]] == ["not reached"] * 4
 
 
@@ -263,7 +263,7 @@ def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
         for nodes, factor in ((2, 1.0), (4, 2.0))
     ]
     section = study_section(together(*rings))
-    growth = find_table(section, "Efficiency on so many nodes")
+    growth = find_table(section, "Efficiency and ranks by number of nodes")
     rows = [[cell.text for cell in cells] for cells in growth.rows]
     assert [row[:3] for row in rows] == [
         [f"A pass by MPI, {size}", "Open MPI, on a node each", "100\u00a0%, 2 ranks"]

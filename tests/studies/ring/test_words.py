@@ -74,7 +74,7 @@ def test_the_bare_line_goes_one_way(section: ReportSection) -> None:
 
 def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
     section = study_section(ring_data(TRANSPORT_COSTS, change=lambda _, name, size: UNEVEN[size]))
-    _, row = find_table(section, "A region's pass inside a node").rows
+    _, row = find_table(section, "A pass of a region inside a node").rows
     assert 0.54 < float(row[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
     answer = f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10"
     assert answer in panel_answer_text(section)
@@ -158,7 +158,7 @@ def test_launches_are_paired_by_name_and_counted() -> None:
     section = study_section(ring_data(TRANSPORT_COSTS, change=change))
     names = ("Region by reference", "MPI two-sided")
     assert crossovers(section)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
-    _, row = find_table(section, "A region's pass inside a node").rows
+    _, row = find_table(section, "A pass of a region inside a node").rows
     assert row[1].text.endswith("; measured in 9 of 10 launches")
     assert row[3].text.startswith("1.8")
     assert row[3].text.endswith("; measured in 8 of 10 launches")
