@@ -42,7 +42,7 @@ class NetPIPE(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
     variants = parameter(netpipe.VARIANT_SETS, type=str, loggable=True)
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
-    #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
+    #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not used recently.
     buffers = variable(
         choice_type("same", "no-cache"), value=netpipe.DEFAULT_BUFFERS, loggable=True
     )

@@ -174,7 +174,7 @@ def test_a_case_that_the_new_side_never_completed_fails(tree: Tree, between: Bet
     lost = between(*sides(run), fail_on=0.9)
     assert (len(lost.removed), lost.added, lost.exit_status) == (1, (), 1)
     assert model.summary(lost).endswith("; 1 case of one side alone")
-    assert "the other side of the run completed no launch of it" in " ".join(model.notes(lost))
+    assert "the other side completed no launch of it" in " ".join(model.notes(lost))
     gained = between(*sides(run, MPICH, OPENMPI), fail_on=0.9)
     assert (gained.removed, len(gained.added), gained.exit_status) == ((), 1, 0)
     assert replace(gained, is_sequential=True).exit_status == 1

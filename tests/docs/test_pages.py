@@ -71,7 +71,7 @@ def rows(title: str) -> list[list[str]]:
 
 
 def test_every_answer_of_where_something_lives_is_there() -> None:
-    answers = [re.findall(r"`([^`]+)`", row[-1]) for row in rows("Where does it live?")[1:]]
+    answers = [re.findall(r"`([^`]+)`", row[-1]) for row in rows("Where is it?")[1:]]
     assert len(answers) >= 7 and all(answers)
     for path in (path for paths in answers for path in paths):
         assert (CHECKOUT / path).exists(), f"docs/design.md: there is no {path}"

@@ -200,4 +200,4 @@ def test_cases_that_were_skipped_for_one_reason_are_one_line(make_tree: Maker) -
         ["2 cases", "skipped", "no such toolchain", "skipped/0001 and 1 more"],
         ["Ring/@local:smp+1", "skipped", "one node", "skipped/0002"],
     ]
-    assert "“roundtrip run --dry-run” name each" in lost.caption
+    assert "“roundtrip run --dry-run” list them" in lost.caption

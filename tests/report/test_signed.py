@@ -234,7 +234,9 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     bundle_manifest = manifest.verify(revision / "bundle")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     signer = signature.check_signature(revision / "bundle", bundle_manifest)
-    assert signer.state == "foreign" and signer.sentence.endswith("no key that the site lists")
+    assert signer.state == "foreign" and signer.sentence.endswith(
+        "a key that the site does not list"
+    )
     messages: list[str] = []
     copy = publish.publish(revision / "bundle", tmp_path / "mine", print_line=messages.append)
     assert messages == [f"{signer.sentence}: its report includes no earlier nights"]

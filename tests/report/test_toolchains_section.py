@@ -205,7 +205,7 @@ def test_the_page_counts_the_compared_pairs(
     part, verdicts = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
     assert "3 toolchains have 3 pairs, of which " in refusals(part)
     assert f"of which {len(pairs(verdicts))} are compared" in refusals(part)
-    assert "Up to 2 would be compared each with each." in refusals(part)
+    assert "Up to 2 toolchains are compared in all pairs." in refusals(part)
 
 
 def test_many_pairs_are_one_answer_that_counts_them(

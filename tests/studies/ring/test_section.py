@@ -86,7 +86,7 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
     truth = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
     section = study_section(ring_data(truth, case="1+1"))
-    assert not [t for t in section.tables if t.caption.startswith("A region's pass inside")]
+    assert not [t for t in section.tables if t.caption.startswith("A pass of a region inside")]
 
 
 def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(
