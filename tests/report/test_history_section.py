@@ -159,7 +159,7 @@ def test_an_mpi_that_changed_earlier_is_no_news_and_it_is_said_what_would_have_b
     tmp_path: Path,
 ) -> None:
     (answer,) = answers(judged(tmp_path, 30, record=upgraded(28)))
-    assert answer.startswith("Nothing changed against 29 nights: of 8 series, 0 changed lately")
+    assert answer.startswith("Nothing changed against 29 nights: of 8 series, 0 changed recently")
     assert "would have shown a step of" in answer
 
 

@@ -279,7 +279,7 @@ def _launch_until_decided(
                 runner.should_stop = watch.should_stop
                 is_over = not runner.run()
             except SigtermInterrupt:
-                print_status("stopped by TERM: judging what is there")
+                print_status("stopped by TERM: judging the completed launches")
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True

@@ -190,7 +190,7 @@ def _measure(
             if report and plan.campaign.confirm_minutes:
                 _launch_confirmation(runner, plan.thresholds.statistics)
         except SigtermInterrupt:
-            print_status("stopped by TERM: reporting what is there")
+            print_status("stopped by TERM: reporting the completed launches")
             return in_time, True
         except KeyboardInterrupt:
             print_status(f"interrupted; nothing is lost. Go on with: {resume_command}")

@@ -259,8 +259,8 @@ def new(
 ) -> None:
     """Write a site's folder from facts of this machine or cluster.
 
-            Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
-        """
+    Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
+    """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
     facts = probe.collect_machine_facts()
