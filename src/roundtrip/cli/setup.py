@@ -259,7 +259,7 @@ def new(
 ) -> None:
     """Write a site's folder from facts of this machine or cluster.
 
-    Exit status: 0 written; 2, a UserError, there is one already, or no such partition.
+    Exit status: 0 written; 2 bad input: the folder exists, or there is no such partition.
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
