@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from support.synthetic import SyntheticTree
-from support.virtual import VirtualCluster, booted_cluster, describe_missing_cluster
+from support.virtual import VirtualCluster, booted_cluster
 
 # Tests run beside each other: threads of theirs that wait for each other would only take processor
 # time.  It is read when numpy is loaded.
@@ -32,9 +32,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def virtual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """2 + 2 nodes and a WAN, booted once, for all tests that leave them as they were."""
-    if describe_missing_cluster():
-        pytest.skip(describe_missing_cluster())
-    with booted_cluster(tmp_path_factory.mktemp("virtual"), f"tests-{os.getpid()}") as cluster:
+    with booted_cluster(tmp_path_factory, "tests") as cluster:
         yield cluster
 
 

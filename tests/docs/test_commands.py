@@ -32,7 +32,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "marks.main(",
     ),
     r"make test": (".ci/run", "make --keep-going test"),
-    r"roundtrip run \S+ --site \S+": (
+    r"(testbed/vcluster exec bash -c '.* && )?roundtrip run \S+ --site \S+": (
         "tests/end_to_end/test_what_sites_ask.py::test_a_preempted_launch_is_repeated",
         "roundtrip run {file} --site virtual",
     ),
@@ -45,15 +45,10 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/history/test_command.py::test_what_regressed_comes_first_with_what_differed_there",
         *('"history"', "history(SITE, "),
     ),
-    r"roundtrip history SITE --accept .*": (
+    r"roundtrip history SITE --(accept|since) .*": (
         "tests/history/test_command.py::"
         "test_what_is_accepted_is_the_baseline_and_older_news_is_none",
-        *('"--accept"', '"--reason"', '"--all"'),
-    ),
-    r"roundtrip history SITE --since .*": (
-        "tests/history/test_command.py::"
-        "test_what_is_accepted_is_the_baseline_and_older_news_is_none",
-        *('"--since"',),
+        *('"--accept"', '"--reason"', '"--all"', '"--since"'),
     ),
     r"roundtrip history SITE nightly --all --series .*": (
         "tests/history/test_command.py::test_all_shows_what_did_not_change",
@@ -121,7 +116,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/end_to_end/test_virtual.py::test_plain_reframe_measures_over_the_link",
         *("reframe -c checks -R", " -n ", " -r"),
     ),
-    r"sbatch campaigns/nightly.sbatch": (
+    r"(testbed/vcluster exec bash -c '.* && )?sbatch campaigns/nightly.sbatch'?": (
         "tests/end_to_end/test_virtual.py::test_a_night_is_submitted_run_and_reported",
         "cluster.submit(",
     ),
@@ -142,14 +137,6 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
     r"testbed/vcluster exec squeue": (
         "tests/end_to_end/test_virtual.py::test_nights_do_not_pile_up",
         '"exec", "squeue"',
-    ),
-    r"testbed/vcluster exec bash -c '.* && sbatch campaigns/nightly\.sbatch'": (
-        "tests/end_to_end/test_virtual.py::test_a_night_is_submitted_run_and_reported",
-        "cluster.submit(",
-    ),
-    r"testbed/vcluster exec bash -c '.* && roundtrip run \S+ --site virtual'": (
-        "tests/end_to_end/test_what_sites_ask.py::test_a_preempted_launch_is_repeated",
-        'f"roundtrip run {file} --site virtual',
     ),
     r"mpirun -n 2 build/.*": (
         "workloads/netpipe/tests/launch_test.cpp",

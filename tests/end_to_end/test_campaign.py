@@ -205,25 +205,6 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["nope"], "unknown campaign 'nope'"),
-        (["smoke", "--site", "nope"], "unknown site 'nope'"),
-        (["smoke", "--resume"], "no unfinished run"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_2(
-    environment: dict[str, str], arguments: list[str], complaint: str
-) -> None:
-    status, out, err = await_result(run(environment, *arguments))
-    assert status == 2
-    assert complaint in err
-    assert len(err.splitlines()) == 1
-    assert out == ""
-
-
-@pytest.mark.nightly
 @pytest.mark.live
 def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
     """With blanks and letters beyond ASCII: what can be run is reported."""

@@ -7,7 +7,6 @@ the two nodes is long, so that what a message costs is its way, and not the load
 """
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -20,18 +19,12 @@ import numpy as np
 import polars as pl
 import pytest
 from support.nights import publish_revision
-from support.virtual import (
-    ENVIRON,
-    VirtualCluster,
-    booted_cluster,
-    checkout_with_site,
-    cluster_marks,
-)
+from support.virtual import ENVIRON, VirtualCluster, booted_cluster, checkout_with_site
 
 from roundtrip.measure import analysis, manifest, records
 from roundtrip.measure.launches import scan_launches
 
-pytestmark = cluster_marks()
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
 CAMPAIGN = f"""\
 title = "Eager"
 launches = 2
@@ -72,10 +65,8 @@ USUAL, RAISED = (
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
-    home = tmp_path_factory.mktemp("eager")
-    with booted_cluster(
-        home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")
-    ) as cluster:
+    options = ("--cpu-weight", "10000")
+    with booted_cluster(tmp_path_factory, "e2e-eager", "2+1", options) as cluster:
         cluster.run_checked("fault", "a2", "--latency", "500us")
         checkout = checkout_with_site(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_toml()

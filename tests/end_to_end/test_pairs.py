@@ -3,7 +3,6 @@ with a drained node in the second.
 """
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,20 +13,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.synthetic import pseudonym
-from support.virtual import (
-    ENVIRON,
-    VirtualCluster,
-    booted_cluster,
-    checkout_with_site,
-    cluster_marks,
-)
+from support.virtual import ENVIRON, VirtualCluster, booted_cluster, checkout_with_site
 
 from roundtrip.measure import manifest, pseudonyms
 
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")
 LEAVES = Path(__file__).parents[1] / "data" / "slurm-leaves"
-pytestmark = cluster_marks()
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
 CAMPAIGN = f"""\
 title = "Tiny pairs"
 allow_undecided = true
@@ -45,8 +38,8 @@ variables = {{ budget = 1, precision = 0.01, perturbation = 0, end = 256 }}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
-    home, options = tmp_path_factory.mktemp("pairs"), (*WEIGHT, "--slurm", str(LEAVES))
-    with booted_cluster(home, f"e2e-pairs-{os.getpid()}", "4+1", options) as cluster:
+    options = (*WEIGHT, "--slurm", str(LEAVES))
+    with booted_cluster(tmp_path_factory, "e2e-pairs", "4+1", options) as cluster:
         yield replace(
             cluster, checkout=checkout_with_site(cluster.share / "checkout", side_by_side)
         )

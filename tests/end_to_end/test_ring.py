@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 from support import programs
-from support.virtual import (
-    CHECKOUT,
-    ENVIRON,
-    VirtualCluster,
-    await_true,
-    booted_cluster,
-    describe_missing_cluster,
-)
+from support.virtual import CHECKOUT, ENVIRON, VirtualCluster, await_true, booted_cluster
 
 from roundtrip.sites.render import debian_pvm_features
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -40,19 +33,14 @@ pytestmark = [pytest.mark.nightly, pytest.mark.live]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
-    if why := describe_missing_cluster():
-        pytest.skip(why)
-    home = tmp_path_factory.mktemp("hub")
-    with booted_cluster(
-        home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]
-    ) as cluster:
+    with booted_cluster(tmp_path_factory, "hub", "1+1", ["--fabric", "hub"]) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def launches(cluster: VirtualCluster) -> dict[str, Path]:
     """Folders of what RingNetwork left, by placement."""
-    return dict(_run(cluster, "mpi", "(one-per-node|hybrid)", cases=3))
+    return dict(_run(cluster, "mpi"))
 
 
 @pytest.fixture(scope="module")
@@ -60,22 +48,20 @@ def launches_with_pvm(cluster: VirtualCluster) -> dict[str, Path]:
     """The same with PVM."""
     if not debian_pvm_features():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
-    return dict(_run(cluster, "all", "(one-per-node|hybrid)", cases=3))
+    return dict(_run(cluster, "all"))
 
 
-def _run(
-    cluster: VirtualCluster, transport: str, placement: str, cases: int
-) -> Iterator[tuple[str, Path]]:
-    """Placements and folders; `cases`: the build and the launches."""
+def _run(cluster: VirtualCluster, transport: str) -> Iterator[tuple[str, Path]]:
+    """Placements and folders."""
     report = cluster.share / f"{transport}.json"
-    check = f"RingNetwork.*placement={placement}.*transport={transport}"
+    check = f"RingNetwork.*placement=(one-per-node|hybrid).*transport={transport}"
     reframe = (
         f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
         f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
     )
     process = cluster.run_process(cluster.head_node_command(reframe), cwd=CHECKOUT)
     assert process.returncode == 0, process.stdout
-    assert json.loads(report.read_text())["session_info"]["num_cases"] == cases
+    assert json.loads(report.read_text())["session_info"]["num_cases"] == 3, "build and launches"
     for file in (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/case.json"):
         parameters = json.loads(file.read_text())["parameters"]
         if parameters["transport"] == transport:

@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, VirtualCluster, booted_cluster, cluster_marks
+from support.virtual import CHECKOUT, VirtualCluster, booted_cluster
 
 from roundtrip.sites import data, live, site_file
 
-pytestmark = cluster_marks()
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
 
 
 @contextmanager
-def up(home: Path, *options: str) -> Iterator[VirtualCluster]:
+def up(factory: pytest.TempPathFactory, *options: str) -> Iterator[VirtualCluster]:
     """A cluster with a copy of the checkout."""
-    with booted_cluster(home, f"live-{os.getpid()}", options=options) as cluster:
+    with booted_cluster(factory, "live", options=options) as cluster:
         for part in PARTS:
             patterns = shutil.ignore_patterns("__pycache__")
             shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=patterns)
@@ -28,7 +28,7 @@ def up(home: Path, *options: str) -> Iterator[VirtualCluster]:
 
 @pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
-    with up(tmp_path_factory.mktemp("live")) as cluster:
+    with up(tmp_path_factory) as cluster:
         yield cluster
 
 
@@ -38,7 +38,7 @@ def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualClust
     programs = ("slurmdbd", "mariadbd")
     if missing_programs := [name for name in programs if not shutil.which(name, path=path)]:
         pytest.skip(f"not installed: {', '.join(missing_programs)} (see testbed/apt-packages.txt)")
-    with up(tmp_path_factory.mktemp("live"), "--accounting") as cluster:
+    with up(tmp_path_factory, "--accounting") as cluster:
         yield cluster
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -20,11 +19,10 @@ from support.virtual import (
     booted_cluster,
     campaign_text,
     checkout_with_site,
-    cluster_marks,
     scaled_timeout,
 )
 
-pytestmark = cluster_marks()
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
 PREEMPTS = Path(__file__).parents[1] / "data" / "slurm-preempts"
 STEPS = """
 [partition.steps]
@@ -40,8 +38,7 @@ features = ["one-per-node", "shared-memory"]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
-    home, options = tmp_path_factory.mktemp("asked"), ["--slurm", str(PREEMPTS)]
-    with booted_cluster(home, f"asked-{os.getpid()}", options=options) as cluster:
+    with booted_cluster(tmp_path_factory, "asked", "2+2", ["--slurm", str(PREEMPTS)]) as cluster:
         yield cluster
 
 

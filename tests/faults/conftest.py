@@ -1,6 +1,5 @@
 """The drill: nightly one fault of each kind, with ``--drill`` (`make faults`) all of them."""
 
-import os
 import shlex
 import signal
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 from faults.oracle import MANY, TALLY
 from support import programs
 from support.programs import CHECKOUT, run_in_checkout
-from support.virtual import VirtualCluster, booted_cluster, describe_missing_cluster
+from support.virtual import VirtualCluster, booted_cluster
 
 from checks.mixins.witness import Witnessed
 
@@ -72,10 +71,7 @@ def whole_drill(is_whole: bool) -> None:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """One that tests damage, with a small file system in its shared folder."""
-    if describe_missing_cluster():
-        pytest.skip(describe_missing_cluster())
-    home = tmp_path_factory.mktemp("drill")
-    with booted_cluster(home, f"drill-{os.getpid()}", has_small_disk=True) as cluster:
+    with booted_cluster(tmp_path_factory, "drill", has_small_disk=True) as cluster:
         yield cluster
 
 

@@ -1,6 +1,5 @@
 """Daemons that a night stands on, away for 40 s while it measures."""
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +8,7 @@ import pytest
 from faults.oracle import TALLY
 from faults.storm import Fault, long_campaign, nodes_are_back, state_lost, storm
 from faults.trial import Trial
-from support.virtual import VirtualCluster, booted_cluster, campaign_text, describe_missing_cluster
+from support.virtual import VirtualCluster, booted_cluster, campaign_text
 
 from roundtrip.measure import scheduler
 
@@ -17,10 +16,7 @@ from roundtrip.measure import scheduler
 @pytest.fixture(scope="module")
 def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualCluster]:
     """With slurmdbd and MariaDB, which ReFrame's scheduler `slurm` asks."""
-    if describe_missing_cluster():
-        pytest.skip(describe_missing_cluster())
-    home = tmp_path_factory.mktemp("accounted")
-    with booted_cluster(home, f"acct-{os.getpid()}", options=["--accounting"]) as cluster:
+    with booted_cluster(tmp_path_factory, "acct", options=["--accounting"]) as cluster:
         yield cluster
 
 

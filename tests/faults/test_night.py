@@ -1,6 +1,5 @@
 """The campaign's own Slurm job cancelled, stopped or requeued at points of its way, or rebooted."""
 
-import os
 import random
 import time
 from collections.abc import Callable
@@ -10,13 +9,7 @@ from pathlib import Path
 import pytest
 from faults.oracle import MANY, TALLY, whole_launches
 from faults.trial import Trial
-from support.virtual import (
-    VirtualCluster,
-    await_true,
-    booted_cluster,
-    campaign_text,
-    describe_missing_cluster,
-)
+from support.virtual import VirtualCluster, await_true, booted_cluster, campaign_text
 
 NODES = "2+2"
 MOMENTS = ("build", "measure", "copy", "between")
@@ -88,11 +81,7 @@ def _night(site: VirtualCluster, file: Path, requeued: bool) -> tuple[str, int]:
 @pytest.mark.usefixtures("toolchain")
 def test_a_job_number_used_again(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Without accounting, job numbers begin at 1 again when the cluster is rebooted."""
-    if describe_missing_cluster():
-        pytest.skip(describe_missing_cluster())
-    with booted_cluster(
-        tmp_path_factory.mktemp("reboot"), f"reboot-{os.getpid()}", NODES
-    ) as cluster:
+    with booted_cluster(tmp_path_factory, "reboot", NODES) as cluster:
         runs = cluster.share / "own-runs"
         site = replace(cluster, variables={"ROUNDTRIP_RUNS": str(runs)})
         file = cluster.share / "tiny.toml"

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.programs import run_program, write_script
+from support.programs import CHECKOUT, run_program, write_script
 
 from roundtrip.sites.machine import packages_in_sections
 
-ROOT = Path(__file__).parents[2]
-HERE = ROOT / "site-configs" / "local"
+HERE = CHECKOUT / "site-configs" / "local"
 APT = (HERE / "apt-packages.txt").read_text()
 TEST = packages_in_sections(APT, ("campaign", "test"))
 OPTIONAL = packages_in_sections(APT, ("test if offered",))
@@ -333,7 +332,7 @@ def test_what_dnf_does_not_offer_is_named_with_the_repositories_that_do(rocky: M
 
 def container_stages() -> dict[str, str]:
     """What `RUN` runs in each stage of the Containerfile, as scripts."""
-    text = (ROOT / "containers" / "Containerfile").read_text().replace("\\\n", "")
+    text = (CHECKOUT / "containers" / "Containerfile").read_text().replace("\\\n", "")
     stages: dict[str, str] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
@@ -346,7 +345,7 @@ def container_stages() -> dict[str, str]:
 
 def apptainer_sections() -> dict[str, str]:
     """The scripts of the Apptainer definition."""
-    text = (ROOT / "containers" / "roundtrip.def").read_text()
+    text = (CHECKOUT / "containers" / "roundtrip.def").read_text()
     return dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", text, re.MULTILINE))
 
 
@@ -392,4 +391,4 @@ def test_an_apptainer_image_is_set_up_and_its_test_is_a_campaign(tmp_path: Path)
 
 @pytest.mark.parametrize("folder", [".venv", "build", "runs"])
 def test_what_was_built_here_stays_out_of_a_container(folder: str) -> None:
-    assert folder in (ROOT / ".containerignore").read_text().splitlines()
+    assert folder in (CHECKOUT / ".containerignore").read_text().splitlines()

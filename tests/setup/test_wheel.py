@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.programs import copy_tracked, run_program
+from support.programs import CHECKOUT, copy_tracked, run_program
 
 #: The user's variables that would move what a campaign writes.
 PLACES = ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
@@ -63,20 +63,7 @@ def test_outside_of_a_campaign_folder_a_line_says_what_to_do(
     assert "roundtrip init DIR" in process.stderr
 
 
-@pytest.mark.nightly
-def test_without_a_toolchain_the_line_says_how_to_build_one(
-    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "none"))
-    roundtrip(installed, tmp_path, "init", "mine")
-    process = roundtrip(installed, tmp_path / "mine", "run", "smoke", "--site", "local")
-    assert process.returncode == 2
-    expected = "roundtrip toolchains openmpi41-boost181 mpich40-boost181"
-    assert process.stderr.endswith(f"site 'local' has no toolchain yet; build some: {expected}\n")
-
-
-ROOT = Path(__file__).parents[2]
-DEPENDENCIES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+DEPENDENCIES = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
 #: What runs the tests below, whatever it is.
 RUNNER = ["pytest<9.2", "pytest-timeout", "pytest-xdist", "hypothesis"]
 #: Something of every library: models, tables, statistics, templates, ReFrame's loader, commands.
@@ -104,7 +91,7 @@ def pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_every_library_has_both_bounds_and_the_upper_is_a_whole_version() -> None:
     bounds = re.compile(r"[\w-]+>=[\d.]+,<\d+")
     assert [item for item in DEPENDENCIES if not bounds.fullmatch(item)] == []
-    assert [name for name in TESTS if not (ROOT / name).is_file()] == []
+    assert [name for name in TESTS if not (CHECKOUT / name).is_file()] == []
 
 
 @pytest.mark.nightly
@@ -115,10 +102,10 @@ def test_the_package_works_at_an_end_of_its_bounds(end: str, tmp_path: Path) -> 
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     requirements = map(lowest, DEPENDENCIES) if end == "lowest" else DEPENDENCIES
-    options = ("--upgrade", *requirements, *RUNNER, "--editable", str(ROOT))
+    options = ("--upgrade", *requirements, *RUNNER, "--editable", str(CHECKOUT))
     installation = pip(python, "install", *options)
     assert installation.returncode == 0, installation.stderr[-2000:]
     command = [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS]
     environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-    process = run_program(*command, cwd=ROOT, env=environment)
+    process = run_program(*command, cwd=CHECKOUT, env=environment)
     assert process.returncode == 0, process.stdout[-4000:]

@@ -17,8 +17,6 @@ from roundtrip.sites.schedulers.slurm import facts as slurm
 from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Finding, Site
 
-CHECKOUT = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -115,11 +113,7 @@ def test_a_launcher_of_one_site_is_named(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        (
-            "annotations.yaml",
-            "- from: 2026-11-03\n  what: x\n",
-            "2: annotations.0: unknown key 'what'",
-        ),
+        ("annotations.yaml", "- from: 2026-11-03\n  what: x\n", "2: annotations.0: unknown key"),
         ("analysis.toml", "[statistic]\n", "1: unknown key 'statistic'"),
     ],
 )

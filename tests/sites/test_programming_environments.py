@@ -224,29 +224,20 @@ def twice(spack_environment: Path) -> locks.SpackLock:
     content: dict[str, Any] = json.loads(file.read_text())
     specs = content["concrete_specs"]
     (mpich_hash,) = (key for key, spec in specs.items() if spec["name"] == "mpich")
-    second = json.loads(json.dumps(specs[mpich_hash]))
-    second["parameters"]["netmod"] = "ofi"
-    specs["ofi0000ofi"] = second
-    specs["gcc0000gcc"] = {
-        **json.loads(json.dumps(second)),
-        **{"name": "gcc", "version": "12.2.0", "parameters": {}, "dependencies": []},
-    }
+    gcc = {"name": "gcc", "version": "12.2.0", "parameters": {}, "dependencies": []}
+    specs["gcc0000gcc"] = {**specs[mpich_hash], **gcc}
     root_spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
     (root,) = (item for item in content["roots"] if item["spec"] == root_spec)
-    copy = json.loads(json.dumps(specs[root["hash"]]))
+    edges = specs[root["hash"]]["dependencies"]
+    (boost_hash,) = (edge["hash"] for edge in edges if edge["name"] == "boost")
     gcc_edge = {"hash": "gcc0000gcc", "name": "gcc", "parameters": {"virtuals": ["c", "cxx"]}}
-    for spec in (copy, specs[root["hash"]]):
-        spec["dependencies"].append(gcc_edge)
-    for edge in copy["dependencies"]:
-        if edge["hash"] == mpich_hash:
-            edge["hash"] = "ofi0000ofi"
-        if edge["name"] == "boost":
-            boost = json.loads(json.dumps(specs[edge["hash"]]))
-            edge["hash"] = "boost00ofi"
-    for edge in boost["dependencies"]:
-        if edge["hash"] == mpich_hash:
-            edge["hash"] = "ofi0000ofi"
-    specs |= {"boost00ofi": boost, "root000ofi": copy}
+    edges.append(gcc_edge)
+    twin_by_hash = {mpich_hash: "ofi0000ofi", boost_hash: "boost00ofi", root["hash"]: "root000ofi"}
+    twins = json.dumps({hash_: specs[hash_] for hash_ in twin_by_hash})
+    for hash_, twin in twin_by_hash.items():
+        twins = twins.replace(hash_, twin)
+    specs |= json.loads(twins)
+    specs["ofi0000ofi"]["parameters"]["netmod"] = "ofi"
     content["roots"].append({"spec": f"{root_spec} netmod=ofi", "hash": "root000ofi"})
     file.write_text(json.dumps(content))
     return locks.read_lock(file)

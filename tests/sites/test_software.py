@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs import write_script
+from support.programs import CHECKOUT, write_script
 from support.software import LOCK_FILE
 from typer.testing import CliRunner
 
@@ -104,7 +104,6 @@ def test_no_lock_file_says_how_to_get_one(tmp_path: Path) -> None:
         locks.read_lock(tmp_path / "spack.lock")
 
 
-CHECKOUT = Path(__file__).parents[2]
 INFINIBAND = CHECKOUT / "site-configs" / "infiniband" / "spack"
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from support.programs import run_program
+from support.programs import CHECKOUT, run_program
 
 from roundtrip.sites import software
 from roundtrip.sites.programming_environments import VIEW_FOLDER_NAME
 
-CHECKOUT = Path(__file__).parents[2]
 PARTS = sorted(path.parent for path in CHECKOUT.glob("site-configs/*/spack/definitions.yaml"))
 MPIS = ("openmpi", "mpich", "mvapich", "mvapich2")
 
@@ -70,10 +69,7 @@ def test_what_is_installed_can_be_restored_to_another_path() -> None:
     [
         ((), "spack env activate . && spack concretize && spack install"),
         (("spack.lock",), "spack env activate . && spack install"),
-        (
-            ("spack.lock", ".spack-view"),
-            "toolchains are installed; to use them: spack env activate",
-        ),
+        (("spack.lock", ".spack-view"), "toolchains are installed; to use them: spack env"),
     ],
 )
 def test_activate_asks_for_what_is_left(tmp_path: Path, files: tuple[str, ...], hint: str) -> None:
@@ -87,7 +83,7 @@ def test_activate_asks_for_what_is_left(tmp_path: Path, files: tuple[str, ...], 
         command = ("bash", "-c", ". site-configs/activate infiniband")
         return run_program(*command, cwd=tmp_path, env=environment, check=True).stderr
 
-    assert activate().strip().endswith(hint) or hint in activate()
+    assert hint in activate()
     if "spack.lock" in files:
         assert activate(SPACK_ENV=str(tmp_path)) == ""
 

@@ -11,12 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from support.programs import copy_tracked, run_git
+from support.programs import CHECKOUT, copy_tracked, run_git
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites.software import SpackCommand, check_spack_schema
 
-CHECKOUT = Path(__file__).parents[2]
 SITES = ("infiniband", "roce", "spack")
 #: Prints how many packages Spack considers for the roots that its arguments name.
 CONSIDERED = """

@@ -193,14 +193,15 @@ def study_named(study: str, words: str) -> Study:
 
 ANALYSIS = analysis.default_settings()
 PRINTED_FILES = {ANALYSIS.toml_text: "“Provenance”"}
+SECTION = AuditedSection(
+    report_section(table_of(), gallery(make_figure(chart_with_limit()))),
+    AUDIT_FACTS,
+    study_named("thing", "A thing"),
+    (),
+)
 SOUND = AuditSubject(
     title="A thing",
-    section=AuditedSection(
-        report_section(table_of(), gallery(make_figure(chart_with_limit()))),
-        AUDIT_FACTS,
-        study_named("thing", "A thing"),
-        (),
-    ),
+    section=SECTION,
     launches=launch_frame(),
     lost_launches=launch_frame().head(1).with_columns(reason=pl.lit("the node went down")),
     points=point_frame(),
@@ -215,20 +216,13 @@ SOUND = AuditSubject(
 
 
 def with_facts(**changes: Any) -> AuditSubject:
-    assert SOUND.section
-    return replace(
-        SOUND,
-        section=replace(SOUND.section, audit_facts=replace(AUDIT_FACTS, **changes)),
-    )
+    facts = replace(AUDIT_FACTS, **changes)
+    return replace(SOUND, section=replace(SECTION, audit_facts=facts))
 
 
 def with_blocks(*blocks: Block, **changes: Any) -> AuditSubject:
-    assert SOUND.section
-    return replace(
-        SOUND,
-        section=replace(SOUND.section, section=report_section(*blocks)),
-        **changes,
-    )
+    section = replace(SECTION, section=report_section(*blocks))
+    return replace(SOUND, section=section, **changes)
 
 
 def with_launches(**changes: Any) -> AuditSubject:

@@ -1,7 +1,7 @@
 """A headless Chromium, driven by the DevTools protocol over a pipe: standard library only.
 
-As a program it draws a part of a page (``python tests/support/browser.py URL SELECTOR PNG``), or
-prints the processor time in seconds that a page takes until it is drawn (``... URL``).
+As a program it prints the processor time in seconds that a page takes until it is drawn:
+``python tests/support/browser.py URL``.
 """
 
 import base64
@@ -88,18 +88,6 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send_command("Emulation.setEmulatedMedia", features=[scheme])
-
-    def save_picture(self, file: Path, selector: str = "body") -> None:
-        """Write a PNG of one element, whether or not it is in view."""
-        box = self.evaluate(
-            f"(() => {{ const one = document.querySelector({selector!r}).getBoundingClientRect();"
-            " return {x: one.x + scrollX, y: one.y + scrollY, width: one.width,"
-            " height: one.height, scale: 1}; })()"
-        )
-        shot = self.send_command(
-            "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=box
-        )
-        file.write_bytes(base64.b64decode(shot["data"]))
 
     def count_sheets(self, paper: tuple[float, float]) -> int:
         """Print the page; return the number of sheets.  `paper`: width and height in inches."""
@@ -219,19 +207,7 @@ def page_opening_cpu_s(url: str) -> float:
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
-def write_picture(url: str, selector: str, png: Path) -> None:
-    """Write a picture of a part of a page, when its scripts have had half a second."""
-    with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as page:
-        page.set_window(1200)
-        page.open(url)
-        page.evaluate("new Promise(done => setTimeout(done, 500))")
-        page.save_picture(png, selector)
-
-
 if __name__ == "__main__":
     if CHROMIUM is None:
         sys.exit(NO_CHROMIUM_REASON)
-    elif sys.argv[2:]:
-        write_picture(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
-    else:
-        print(f"{page_opening_cpu_s(sys.argv[1]):.2f}")
+    print(f"{page_opening_cpu_s(sys.argv[1]):.2f}")

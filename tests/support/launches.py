@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roundtrip.measure import samples
 from roundtrip.sites.site import Case
-from support.synthetic import CSV_HEADER, HOST, POINT_RECORD, RUN_RECORD
+from support.synthetic import CASE_RECORD, CSV_HEADER, HOST, POINT_RECORD, RUN_RECORD
 
 #: The first lines that Debian 12's Open MPI and MPICH say of themselves, as recorded.
 OPENMPI_VERSION_TEXT = (
@@ -42,11 +42,9 @@ def write_launch(
     folder.mkdir(parents=True)
     parameters = "".join(f" %{key}={value}" for key, value in case.parameters)
     case_record = {
-        **{"schema": 1, "study": "netpipe", "check": case.check, "hash": case.hash},
+        **{**CASE_RECORD, "check": case.check, "hash": case.hash},
         **{"display_name": case.check + parameters, "parameters": dict(case.parameters)},
         **{"system": case.system, "partition": case.partition, "environ": case.environ},
-        **{"features": [], "extras": {}, "num_tasks": 2, "num_nodes": 1},
-        **{"emulated": None, "simulated": False},
         **({} if hosts is None else {"hosts": list(hosts)}),
     }
     (folder / "case.json").write_text(json.dumps(case_record))

@@ -1,7 +1,7 @@
 """Published nights without their pages: bundles as the collector writes them, of invented numbers.
 
 As a program it writes a tree of reports to measure with:
-``python tests/support/nights.py REPORTS [NIGHTS [SERIES [FIRST]]]``.
+``python tests/support/nights.py REPORTS NIGHTS SERIES FIRST``.
 """
 
 import json
@@ -103,19 +103,13 @@ class NightWriter:
         return series.with_columns(base=1e-6 + pl.col("size_bytes") * 1e-9)
 
     def _records(self, number: int, start_time: str) -> list[dict[str, Any]]:
-        node = self.nodes(number)
+        hosts = self.nodes(number).split("+")
         record = {
-            **{
-                **LAUNCH_RECORD,
-                "system": SITE,
-                "partition": "smp",
-                "status": "passed",
-                "reason": "",
-            },
-            **{"wanted": self.launches, "started": start_time, "hosts": node.split("+")},
+            **{**LAUNCH_RECORD, "system": SITE, "partition": "smp", "status": "passed"},
+            **{"reason": "", "wanted": self.launches, "started": start_time, "hosts": hosts},
             "disturbed": self.disturbed(number),
-            "nodes": [{"host": host, "kernel": self.kernel(number)} for host in node.split("+")],
-            "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
+            "nodes": [{"host": host, "kernel": self.kernel(number)} for host in hosts],
+            "placement": [{"rank": r, "host": hosts[0], "cpus": [r]} for r in (0, 1)],
             **self.record(number),
         }
         return [
@@ -204,8 +198,7 @@ def publish_revision(
 
 
 if __name__ == "__main__":
-    more = [int(text) for text in sys.argv[2:]]
-    length, width, start = (*more, *(60, 50, 0)[len(more) :])
+    length, width, start = map(int, sys.argv[2:])
     writer = NightWriter(Path(sys.argv[1]), width, launches=9, samples=9)
     for one in range(start, start + length):
         writer.night(one)

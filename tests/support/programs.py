@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,18 @@ def run_git(folder: Path, *arguments: str, **variables: str) -> str:
     return run_program(*command, check=True, env={**os.environ, **variables}).stdout.strip()
 
 
+def copy_from_checkout(files: Iterable[Path], folder: Path) -> None:
+    """Copy files of the checkout to their places below `folder`."""
+    for file in files:
+        copy = folder / file.relative_to(CHECKOUT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, copy, follow_symlinks=False)
+
+
 def copy_tracked(folder: Path) -> None:
     """Copy the files that git tracks, as they are now, to `folder`."""
-    for name in filter(None, run_in_checkout("git", "ls-files", "-z").split("\0")):
-        copy = folder / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(CHECKOUT / name, copy, follow_symlinks=False)
+    names = filter(None, run_in_checkout("git", "ls-files", "-z").split("\0"))
+    copy_from_checkout(map(CHECKOUT.joinpath, names), folder)
 
 
 def write_script(file: Path, body: str) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,28 +26,20 @@ def make_plan(kind: str = "bisect", arms: Sequence[str] = VERSIONS) -> Plan:
     )
 
 
+@dataclass
 class SimulatedLauncher:
     """Simulates launches: a version from `FIRST` on, or an arm with the fact `cause`, is slower.
 
     Launch number `interrupted_launch` raises KeyboardInterrupt; `failing_builds` do not build.
     """
 
-    def __init__(
-        self,
-        cause: str = "v1",
-        interrupted_launch: int = 0,
-        failing_builds: tuple[int, ...] = (),
-        sleep_s: float = 0.0,
-    ) -> None:
-        self.rng = np.random.default_rng(1)
-        self.cause, self.interrupted_launch, self.failing_builds, self.sleep_s = (
-            cause,
-            interrupted_launch,
-            failing_builds,
-            sleep_s,
-        )
-        self.launched = 0
-        self.limits_s = list[float]()
+    cause: str = "v1"
+    interrupted_launch: int = 0
+    failing_builds: tuple[int, ...] = ()
+    sleep_s: float = 0.0
+    launched: int = 0
+    limits_s: list[float] = field(default_factory=list)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
 
     def build(self, arm: Hashable) -> str:
         return "make: error\x07" if arm in self.failing_builds else ""

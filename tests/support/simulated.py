@@ -1,11 +1,7 @@
-"""Run trees as of SimGrid, and a search for what a report shows without the label SIMULATED.
-
-As a program: ``python tests/support/simulated.py REPORT``, the folder of a revision.
-"""
+"""Run trees as of SimGrid, and a search for what a report shows without the label SIMULATED."""
 
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -151,9 +147,3 @@ class _TableRows(HTMLParser):
             self._caption += data
         elif tag == "tr":
             self._row += f"{data} "
-
-
-if __name__ == "__main__":
-    lines = find_unlabelled(Path(sys.argv[1]))
-    print("\n".join(lines) or "everything says so")
-    sys.exit(bool(lines))

@@ -32,6 +32,11 @@ TOOLCHAINS = {
 }
 HOST = "thunderbolt.example.org"
 SIZES = sorted({1, 2, 3, *(2**k for k in range(2, 24)), *(3 * 2**k for k in range(1, 22))})
+#: case.json of a launch, but for the names of its case.
+CASE_RECORD: dict[str, Any] = {
+    **{"schema": 1, "study": "netpipe", "features": [], "extras": {}},
+    **{"num_tasks": 2, "num_nodes": 1, "emulated": None, "simulated": False},
+}
 #: run.json of a launch, but for its points and the seal of its samples.
 RUN_RECORD: dict[str, Any] = {
     **{"schema": 1, "workload": "netpipe", "version": "0.1.0", "complete": True},
@@ -157,21 +162,12 @@ class SyntheticTree:
         parameters = {"mode": self.mode, "placement": "shared-memory"}
         suffix = "".join(f" %{key}={value}" for key, value in parameters.items())
         case = {
-            "schema": 1,
-            "study": "netpipe",
-            "check": "NetPIPE",
-            "display_name": f"NetPIPE{suffix}",
-            "hash": "26ad4637",
-            "parameters": parameters,
-            "system": "local",
-            "partition": "smp",
+            **CASE_RECORD,
+            **{"check": "NetPIPE", "display_name": f"NetPIPE{suffix}", "hash": "26ad4637"},
+            **{"parameters": parameters, "system": "local", "partition": "smp"},
             "environ": environ,
             "features": ["shared-memory", "mpi", "boost"],
             "extras": {"toolchain": TOOLCHAINS[environ][0]},
-            "num_tasks": 2,
-            "num_nodes": 1,
-            "emulated": None,
-            "simulated": False,
             **self.extras,
             **changes,
         }

@@ -52,16 +52,6 @@ def describe_missing_cluster() -> str:
     return programs.describe_missing_toolchains(TOOLCHAIN)
 
 
-def cluster_marks() -> list[pytest.MarkDecorator]:
-    """Return the marks of nightly tests on a virtual cluster, which skip where none can run."""
-    why = describe_missing_cluster()
-    return [
-        pytest.mark.nightly,
-        pytest.mark.live,
-        pytest.mark.skipif(bool(why), reason=why or "-"),
-    ]
-
-
 def campaign_text(
     launches: int, cases: int = 2, budget: float = 0.5, minutes: float = 10, over_link: bool = False
 ) -> str:
@@ -201,22 +191,24 @@ def checkout_with_site(folder: Path, change: Callable[[str], str]) -> Path:
 
 @contextmanager
 def booted_cluster(
-    home: Path,
+    factory: pytest.TempPathFactory,
     name: str,
     nodes: str = "2+2",
     options: Sequence[str] = (),
     has_small_disk: bool = False,
 ) -> Iterator[VirtualCluster]:
-    """Boot a cluster with a shared folder below `home`; end it after the block.
+    """Boot a cluster with a shared folder of its own, or skip; end it after the block.
 
     `options`: more for ``vcluster up``.  `has_small_disk`: ``small`` in its shared folder is a
     file system of 64 MiB, to be filled.
     """
-    share = home / "share"
-    share.mkdir(parents=True)
+    if why := describe_missing_cluster():
+        pytest.skip(why)
+    share = factory.mktemp(name) / "share"
+    share.mkdir()
     # Below pytest's folders the names of Slurm's sockets would be too long.
     state = Path(tempfile.mkdtemp(prefix="vc-"))
-    cluster = VirtualCluster(state, share, name)
+    cluster = VirtualCluster(state, share, f"{name}-{os.getpid()}")
     try:
         with mounted_small_disk(share / "small") if has_small_disk else nullcontext():
             cluster.run_checked("up", "--nodes", nodes, "--share", str(share), *options)

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.virtual import VirtualCluster, await_true
+from support.virtual import CHECKOUT, VirtualCluster, await_true
 from vclusterlib import VclusterError, tools
-
-CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,9 @@ class Vcluster(VirtualCluster):
     def world_pid(self) -> int:
         """Pid of the first process."""
         return int(json.loads((self.state / "world.json").read_text())["pid"])
+
+    def link_stats(self) -> dict[str, Any]:
+        return dict(json.loads(self.run_checked("wan", "--stats")))
 
     def status(self) -> dict[str, Any]:
         return dict(json.loads(self.run("status", "--json").stdout))

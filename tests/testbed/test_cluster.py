@@ -29,15 +29,6 @@ def test_up_again_changes_nothing(cluster):
     assert "run `down` first" in process.stderr
 
 
-def test_srun_runs_on_every_node(cluster):
-    hosts = cluster.run_checked("exec", "srun", "-N4", "hostname").split()
-    assert sorted(hosts) == ["a1", "a2", "b1", "b2"]
-    assert (
-        cluster.run_checked("exec", "srun", "-p", "clusterB", "-N2", "hostname").split()[0][0]
-        == "b"
-    )
-
-
 def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
     script = cluster.share / "job.sbatch"
     output = cluster.share / "job.out"

@@ -2,13 +2,11 @@
 
 import json
 import signal
-from pathlib import Path
 
 import pytest
+from support.virtual import CHECKOUT
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
-
-CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +26,6 @@ def holder(cluster, record, *command):
     arguments = ["lease", "--rtt", "1ms", "--record", str(record), "--for", "job 7", "--"]
     shell = ["sh", "-c", f'touch {mark}; exec "$@"', "sh"]
     return cluster.start(*arguments, *shell, *command, until=mark)
-
-
-def stats(cluster):
-    return json.loads(cluster.run_checked("wan", "--stats"))
 
 
 def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
@@ -55,7 +49,7 @@ def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
 
 def test_who_has_no_lease_is_refused_and_the_holder_named(cluster, record):
     lease_process = holder(cluster, record, "sleep", "60")
-    changes = stats(cluster)["changes"]
+    changes = cluster.link_stats()["changes"]
     for options in (["--rtt", "4ms"], ["--cut", "1s"], ["--down"], ["--stats", "--reset"]):
         process = cluster.run("wan", *options)
         assert process.returncode == 1
@@ -63,7 +57,7 @@ def test_who_has_no_lease_is_refused_and_the_holder_named(cluster, record):
         assert process.stderr.count("\n") == 1
     process = cluster.run("lease", "--wait", "0", "--", "true")
     assert (process.returncode, "leased to job 7" in process.stderr) == (1, True)
-    link = stats(cluster)
+    link = cluster.link_stats()
     assert (link["rtt_ms"], link["changes"]) == (1, changes)
     lease_process.terminate()
     assert lease_process.wait(20) == 128 + signal.SIGTERM
@@ -107,14 +101,14 @@ def test_a_killed_holder_holds_nothing(cluster, record):
     process.kill()
     process.communicate()
     cluster.run_checked("lease", "--wait", "0", "--rtt", "3ms", "--", "true")
-    assert stats(cluster)["rtt_ms"] == 3
+    assert cluster.link_stats()["rtt_ms"] == 3
 
 
 def test_the_next_one_waits(cluster, record):
     process = holder(cluster, record, "sleep", "1")
     cluster.run_checked("lease", "--rtt", "3ms", "--", "true")
     assert process.wait(20) == 0
-    assert stats(cluster)["rtt_ms"] == 3
+    assert cluster.link_stats()["rtt_ms"] == 3
 
 
 @pytest.mark.parametrize(

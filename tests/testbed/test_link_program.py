@@ -4,11 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT
 from vclusterlib import UserError, tools
 
 pytestmark = pytest.mark.nightly
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 TREE = CHECKOUT / "build" / "testbed" / "tests"
 
 

@@ -1,17 +1,14 @@
 """The emulated WAN: what it adds, what it leaves alone, who may change it; and nodes made sick."""
 
-import json
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
-from support.virtual import await_true
+from support.virtual import CHECKOUT, await_true
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live, pytest.mark.usefixtures("plain")]
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 #: Prints the share of a processor that it had.
 BUSY = """
 import time
@@ -20,10 +17,6 @@ while time.monotonic() - begin < 1:
     pass
 print((time.process_time() - used) / (time.monotonic() - begin))
 """
-
-
-def stats(cluster):
-    return json.loads(cluster.run_checked("wan", "--stats"))
 
 
 def pings(cluster, target, count=20):
@@ -47,7 +40,7 @@ def test_adds_the_requested_rtt_between_the_clusters_only(cluster, rtt, ms):
 def test_settings_not_named_stay(cluster):
     cluster.run_checked("wan", "--rtt", "2ms", "--no-self-test")
     cluster.run_checked("wan", "--rate", "100Mbit/s", "--seed", "5", "--no-self-test")
-    link = stats(cluster)
+    link = cluster.link_stats()
     assert (link["rtt_ms"], link["rate_bit_s"], link["seed"]) == (2.0, 1e8, 5)
 
 
@@ -62,24 +55,24 @@ def test_bulk_data_obeys_the_rate(cluster):
         cluster.run_checked("node", "a1", *program, "send", "b1")
         rate = float(receiver.communicate(timeout=30)[0])
     assert 5 < rate < 21
-    assert sum(d["bytes"] for d in stats(cluster)["directions"]) > 2_000_000
+    assert sum(d["bytes"] for d in cluster.link_stats()["directions"]) > 2_000_000
 
 
 def test_loses_the_requested_frames_and_counts_them(cluster):
     cluster.run_checked("wan", "--loss", "30%", "--seed", "3", "--reset", "--no-self-test")
     count = len(pings(cluster, "b1", 100))
     assert 20 <= count <= 80  # 49 expected
-    assert sum(direction["lost"] for direction in stats(cluster)["directions"]) >= 20
+    assert sum(direction["lost"] for direction in cluster.link_stats()["directions"]) >= 20
 
 
 def test_a_cut_ends_by_itself(cluster):
     cluster.run_checked("wan", "--cut", "10s")
-    assert not stats(cluster)["up"]
+    assert not cluster.link_stats()["up"]
     assert pings(cluster, "b1", 1) == []
     assert pings(cluster, "a2", 1) != []
-    assert await_true(lambda: stats(cluster)["up"], 60)
+    assert await_true(lambda: cluster.link_stats()["up"], 60)
     assert pings(cluster, "b1", 3) != []
-    assert stats(cluster)["directions"][0]["cut"] >= 1
+    assert cluster.link_stats()["directions"][0]["cut"] >= 1
 
 
 def test_down_is_tested_to_be_down_and_up_to_be_up(cluster):
@@ -92,22 +85,22 @@ def test_down_is_tested_to_be_down_and_up_to_be_up(cluster):
 def test_statistics_show_lateness_and_drops(cluster):
     cluster.run_checked("wan", "--rtt", "2ms", "--reset")
     pings(cluster, "b1")
-    for direction in stats(cluster)["directions"]:
+    for direction in cluster.link_stats()["directions"]:
         assert direction["sent"] >= 20
         assert direction["dropped"] == 0
-        if stats(cluster)["engine"] == "userspace":
+        if cluster.link_stats()["engine"] == "userspace":
             assert 0 <= direction["late_us_mean"] <= direction["late_us_max"]
 
 
 def test_can_be_changed_from_the_head_and_from_a_job(cluster):
     cluster.run_checked("exec", "testbed/vcluster", "wan", "--rtt", "3ms")
-    assert stats(cluster)["rtt_ms"] == 3
+    assert cluster.link_stats()["rtt_ms"] == 3
     cluster.run_checked("exec", "srun", "-w", "b1", "testbed/vcluster", "wan", "--rtt", "1ms")
-    assert stats(cluster)["rtt_ms"] == 1
+    assert cluster.link_stats()["rtt_ms"] == 1
     script = cluster.share / "wan.sbatch"
     script.write_text("#!/bin/sh\n#SBATCH -o /dev/null\ntestbed/vcluster wan --rtt 2ms\n")
     cluster.run_checked("exec", "sbatch", "--wait", str(script))
-    assert stats(cluster)["rtt_ms"] == 2
+    assert cluster.link_stats()["rtt_ms"] == 2
 
 
 def test_inside_up_and_down_are_refused(cluster):

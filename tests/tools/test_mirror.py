@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.programs import write_script
+from support.programs import CHECKOUT, write_script
 from support.software import file_sha256
 from typer.testing import CliRunner
 
@@ -15,7 +15,6 @@ from roundtrip.errors import UserError
 from tools import mirror
 from tools.mirror import DebianSource, GitSource, Sources, app
 
-ROOT = Path(__file__).parents[2]
 WRONG = "0" * 64
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
 
@@ -46,18 +45,12 @@ def test_what_apt_cannot_find_does_not_stop_the_rest(
     tmp_path: Path, apt_archive: Path, git_clone: tuple[Path, str], archive: Path
 ) -> None:
     folder, commit = git_clone
-    results = filled(
-        tmp_path / "mirror",
-        Sources(
-            debian={"lost": DebianSource(package="lost", sha256=WRONG)},
-            git={
-                "own": GitSource(repository=str(folder), commit=commit, sha256=file_sha256(archive))
-            },
-        ),
-    )
+    lost = DebianSource(package="lost", sha256=WRONG)
+    own = GitSource(repository=str(folder), commit=commit, sha256=file_sha256(archive))
 
-    assert results["lost"][0] == "fault"
-    assert results["lost"][1] == "apt knows no source package lost"
+    results = filled(tmp_path / "mirror", Sources(debian={"lost": lost}, git={"own": own}))
+
+    assert results["lost"] == ("fault", "apt knows no source package lost")
     assert results["own"] == ("ok", f"commit {commit[:12]}")
 
 
@@ -85,16 +78,16 @@ def test_of_one_name_the_last_file_counts(tmp_path: Path) -> None:
     own_file = tmp_path / "own.toml"
     own_file.write_text(f'[debian.openmpi]\npackage = "openmpi"\nsha256 = "{WRONG}"\n')
 
-    shipped_sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES, own_file])
+    shipped_sources = mirror.read_sources([CHECKOUT / mirror.SHIPPED_SOURCES])
+    sources = mirror.read_sources([CHECKOUT / mirror.SHIPPED_SOURCES, own_file])
 
     assert sources.debian["openmpi"].sha256 == WRONG
     assert sources.debian.keys() == shipped_sources.debian.keys()
 
 
 def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
-    recipes = "".join(file.read_text() for file in (ROOT / "spack_repo").rglob("package.py"))
+    sources = mirror.read_sources([CHECKOUT / mirror.SHIPPED_SOURCES])
+    recipes = "".join(file.read_text() for file in (CHECKOUT / "spack_repo").rglob("package.py"))
     checksums = [source.sha256 for source in sources.debian.values()]
 
     assert checksums
@@ -192,12 +185,9 @@ def test_a_commit_of_another_checksum_is_not_kept(
     tmp_path: Path, git_clone: tuple[Path, str]
 ) -> None:
     folder, commit = git_clone
+    source = GitSource(repository="-", commit=commit, sha256=WRONG)
 
-    results = filled(
-        tmp_path / "mirror",
-        Sources(git={"own": GitSource(repository="-", commit=commit, sha256=WRONG)}),
-        own=str(folder),
-    )
+    results = filled(tmp_path / "mirror", Sources(git={"own": source}), own=str(folder))
 
     assert results["own"][0] == "fault"
     assert f"and the recipe wants {WRONG}" in results["own"][1]
@@ -258,9 +248,8 @@ def test_a_broken_archive_is_brought_again(
 
 @needs_apt
 def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, apt_archive: Path) -> None:
-    verdict, reason = filled(
-        tmp_path / "mirror", Sources(debian={"demo": DebianSource(package="demo", sha256=WRONG)})
-    )["demo"]
+    source = DebianSource(package="demo", sha256=WRONG)
+    verdict, reason = filled(tmp_path / "mirror", Sources(debian={"demo": source}))["demo"]
 
     assert verdict == "fault"
     assert "another version of source package demo (demo_1.0.orig.tar.xz)" in reason
@@ -269,7 +258,7 @@ def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, apt_archiv
 
 def test_the_real_apt_offers_what_the_recipes_want(tmp_path: Path) -> None:
     """NetPIPE's archive, the smallest, from the Debian that this machine is of."""
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
+    sources = mirror.read_sources([CHECKOUT / mirror.SHIPPED_SOURCES])
     (item,) = mirror.fill_mirror(
         tmp_path, Sources(debian={"netpipe": sources.debian["netpipe"]}), {}
     )

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT, copy_from_checkout, run_program
 
 from roundtrip.errors import UserError
 from roundtrip.study import METRICS, Metric, read_metrics
 
-CHECKOUT = Path(__file__).parents[2]
 WORKLOADS = CHECKOUT / "workloads"
 STUDIES = [file.parent.name for file in WORKLOADS.glob("*/CMakeLists.txt")]
 #: The studies that the design names.  The name of a new one, as barrier, may be a word of MPI.
@@ -29,22 +29,15 @@ configure_file(core/metrics.hpp.in metrics.hpp @ONLY)
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A checkout that holds the declarations, and of the workloads what reads them."""
-    studies = CHECKOUT / "src/roundtrip/studies"
-    for file in studies.rglob("metrics.json"):
-        copy = tmp_path / "src/roundtrip/studies" / file.relative_to(studies)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    for name in ("cmake/Metrics.cmake", "core/metrics.hpp.in"):
-        copy = tmp_path / "workloads" / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(CHECKOUT / "workloads" / name, copy)
+    files = [WORKLOADS / name for name in ("cmake/Metrics.cmake", "core/metrics.hpp.in")]
+    files += (CHECKOUT / "src/roundtrip/studies").rglob("metrics.json")
+    copy_from_checkout(files, tmp_path)
     (tmp_path / "workloads/CMakeLists.txt").write_text(PROJECT)
     return tmp_path
 
 
 def configured(tree: Path) -> subprocess.CompletedProcess[str]:
-    command = ["cmake", "-S", str(tree / "workloads"), "-B", str(tree / "build")]
-    return subprocess.run(command, capture_output=True, text=True)
+    return run_program("cmake", "-S", tree / "workloads", "-B", tree / "build")
 
 
 def in_cpp(tree: Path) -> dict[str, str]:

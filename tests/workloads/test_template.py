@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, run_program, skip_without_toolchains
+from support.programs import CHECKOUT, copy_from_checkout, run_program, skip_without_toolchains
 
 from roundtrip import paths, studies
 from roundtrip.measure import launch
@@ -41,10 +41,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("tree")
     metrics = (CHECKOUT / "src").rglob("metrics.json")
     files = [*metrics, *(CHECKOUT / "workloads").rglob("*")]
-    for file in (file for file in files if file.is_file()):
-        copy = tree / file.relative_to(CHECKOUT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
+    copy_from_checkout((file for file in files if file.is_file()), tree)
     studies.create_study(NAME, tree)
     run(
         *("cmake", "-G", "Ninja", "-S", "workloads", "-B", "build", "-D", "BUILD_TESTING=ON"),

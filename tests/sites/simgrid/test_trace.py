@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.programs import write_script
+from support.programs import CHECKOUT, write_script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
@@ -17,7 +17,6 @@ from roundtrip.sites.simgrid import (
     write_timed_section,
 )
 
-CHECKOUT = Path(__file__).parents[3]
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
 PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 #: Of MG, class S: 58 operations a point and iteration.

@@ -75,33 +75,13 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault", "line_start"),
     [
-        (
-            'packages = ["mpich"]',
-            'package = ["mpich"]',
-            "unknown key 'package'; legal are boost, distributions,",
-            "package",
-        ),
-        (
-            'family = "mpich"',
-            'family = "lam"',
-            "unknown family 'lam'; there are: openmpi, mpich, mv",
-            "family",
-        ),
+        ('packages = ["mpich"]', 'package = ["mpich"]', "unknown key 'package'; legal", "package"),
+        ('family = "mpich"', 'family = "lam"', "unknown family 'lam'; there are: open", "family"),
         ('wheel = "mpich==5.0.2"', 'wheel = "mpich>=5"', "is not NAME==VERSION", "wheel"),
-        (
-            'packages = ["mpich"]\n',
-            "",
-            "mpi.mpich40: it needs one of `packages`, `wheel` and `unpacked`",
-            "[mpi.mpich40]",
-        ),
+        ('packages = ["mpich"]\n', "", "mpich40: it needs one of `packages`", "[mpi.mpich40]"),
         ('  "sha256:425', '  "md5:425', "each beginning with sha256:", "hashes"),
         ("[boost.boost181]", "[boost.boost-181]", "'boost-181' is no name", "[boost.boost-181]"),
-        (
-            'series = "1.81"',
-            "series = 1.81",
-            "boost.boost181.series: input should be a valid str",
-            "series = 1.81",
-        ),
+        ('series = "1.81"', "series = 1.81", "boost181.series: input should be", "series = 1.81"),
         ('title = "MPICH"\n', "", "'title' is missing", "[family.mpich]"),
     ],
 )
