@@ -22,7 +22,7 @@ _ORDERED_KEY_PAIRS = (
 
 
 def _fraction_table_validator(owners: str) -> BeforeValidator:
-    """Validate a table of fractions by names of `owners`; return it as sorted pairs."""
+    """Validate fractions by name of `owners`, such as "a study"; return sorted pairs."""
 
     def pairs(fractions: Any) -> Any:
         if not isinstance(fractions, dict):
