@@ -143,6 +143,11 @@ def test_different_specs_stay_different(other: str) -> None:
     assert software.canonical_spec("a@1 +x") != software.canonical_spec(other)
 
 
+def test_a_name_the_site_does_not_define_is_an_error() -> None:
+    with pytest.raises(UserError, match="does not define 'boosts'"):
+        software.expand_matrix(CHECKOUT / "spack.yaml", {"mpis": ["mpich"]})
+
+
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No Spack and no active environment; a folder in PATH to put one into."""
