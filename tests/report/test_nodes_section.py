@@ -29,7 +29,7 @@ from roundtrip.measure import manifest
 from roundtrip.report import nodes as words
 from roundtrip.report import renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.report.sections import nodes
 from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
@@ -126,7 +126,7 @@ def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     assert len(places) == 2 * 8 * 8 and all((b, a) in places for a, b in places)
     effects = [effect for row, _, _, effect, _ in heat["cells"] if row == 3]
     assert min(effects) > 80
-    assert first_svg_file(latency).startswith("<svg") and pseudonym(3) in first_svg_file(latency)
+    assert next(svg_files(latency)).startswith("<svg") and pseudonym(3) in next(svg_files(latency))
     cores = next(figure for figure in part(sick).figures if figure.name.startswith("cores-"))
     assert values(cores)["names"] == ["0", "1", "2", "3", "4"]
 
@@ -189,7 +189,7 @@ def test_every_value_of_emulated_nodes_says_so(
         if not text.startswith("Not meas")
     )
     assert len(part(night_report).figures) > 2
-    assert all("EMULATED NODES" in first_svg_file(figure) for figure in part(night_report).figures)
+    assert all("EMULATED NODES" in next(svg_files(figure)) for figure in part(night_report).figures)
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def view(*points: CurvePoint, **changes: object) -> View:
 
 
 def drawing(panel: View, title: str = "Title", alt: str = "alt") -> str:
-    return painter.first_svg_file(Figure("one", alt, Plot(title, "subtitle", (panel,))))
+    return next(painter.svg_files(Figure("one", alt, Plot(title, "subtitle", (panel,)))))
 
 
 def on_page(panel: View) -> str:
@@ -189,7 +189,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
         cells = (HeatMapCell(0, 1, HOSTILE, 5.0, 3),)
         heat = HeatMap(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
-        text = painter.first_svg_file(Figure("one", HOSTILE, heat))
+        text = next(painter.svg_files(Figure("one", HOSTILE, heat)))
     else:
         curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
         x = Axis(HOSTILE, Unit.PURE_NUMBER, 1, 2, True)
@@ -242,7 +242,7 @@ def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
     )
     heat = HeatMap("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
     figure = Figure("one", "alt", heat)
-    text = painter.first_svg_file(figure)
+    text = next(painter.svg_files(figure))
     assert len(re.findall("data-at=", text)) == 2
     assert "* b" in text and "worse than usual (%)" in text
     root = parsed(painter.page_drawings(figure)[0])

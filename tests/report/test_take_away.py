@@ -38,7 +38,7 @@ CUT = (
 def drawing(name: str, *names: str) -> str:
     curve = Curve(name, ("#0b4f94", "#a9d3fb"), ((1, 10.0, 9.0, 12.0, 9), (64, 1e5, None, None, 3)))
     view = View("Bandwidth", SIZES, RATES, (curve,), width=900.0)
-    return painter.first_svg_file(Figure("one", "alt", Plot(f"Title {name}", "", (view,))))
+    return next(painter.svg_files(Figure("one", "alt", Plot(f"Title {name}", "", (view,)))))
 
 
 def root(svg_text: str) -> ElementTree.Element:

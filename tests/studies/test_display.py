@@ -10,7 +10,7 @@ from support.measured import METRIC, STUDY, MeasuredCase, measured_bundle
 from roundtrip import units
 from roundtrip.content.plot import CIRCLE, SQUARE
 from roundtrip.measure import analysis
-from roundtrip.report.painter import first_svg_file as drawing_of
+from roundtrip.report.painter import svg_files
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import display
 from roundtrip.studies.display import (
@@ -45,11 +45,13 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     )
     fig_a, fig_b = dot_figures(drawings(*cases), "Time of a barrier", "Time", Unit.US)
     assert fig_a.alt_text == "Time of a barrier: Open MPI, 2 ranks in one node"
-    svg = drawing_of(fig_a)
+    svg = next(svg_files(fig_a))
     assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
     assert (svg.count('class="bars"'), svg.count("<circle")) == (2, 2)
     assert f'fill="{BLUE[0]}"' in svg and f"--dark:{BLUE[1]}" in svg
-    assert 'class="bars"' not in drawing_of(fig_b) and "Messages in a ring" not in drawing_of(fig_b)
+    assert 'class="bars"' not in next(svg_files(fig_b)) and "Messages in a ring" not in next(
+        svg_files(fig_b)
+    )
 
 
 def test_only_an_arm_that_is_an_upper_bound_is_drawn_as_one() -> None:
@@ -76,7 +78,7 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     fast_case = MeasuredCase("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
     names = "Over size", "Time", Unit.US
     figures = curve_figures_over_size(drawings(fast_case, slow_case), *names)
-    fast_svg, slow_svg = map(drawing_of, figures)
+    fast_svg, slow_svg = (next(svg_files(figure)) for figure in figures)
     for svg in (fast_svg, slow_svg):
         ticks = re.findall(r">([0-9\u202f]+)</text>", svg)
         assert "10" in ticks and "1\u202f000\u202f000\u202f000" in ticks
@@ -101,7 +103,7 @@ def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_pane
 def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
     case = MeasuredCase("Barrier@a", {"mpi": 10, "window": 9000})
     (figure,) = dot_figures(drawings(case), "Time", "Time", Unit.US)
-    svg = drawing_of(figure)
+    svg = next(svg_files(figure))
     assert "window" not in svg and ">2\u202f000<" not in svg
     assert svg.count("<circle") == 1
 
@@ -117,7 +119,7 @@ def test_a_curve_that_leaves_the_axis_is_marked_at_its_end(
 ) -> None:
     case = MeasuredCase("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
     (figure,) = curve_figures_over_size(drawings(case), "Over size", "Time", Unit.US, ends)
-    assert f"MPI_Barrier {arrow}" in drawing_of(figure)
+    assert f"MPI_Barrier {arrow}" in next(svg_files(figure))
 
 
 def test_decades_hold_the_bands_as_well() -> None:

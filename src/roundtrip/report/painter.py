@@ -58,11 +58,6 @@ def svg_files(figure: Figure) -> Iterator[str]:
         )
 
 
-def first_svg_file(figure: Figure) -> str:
-    """The text of the SVG file of a figure's first view."""
-    return next(svg_files(figure))
-
-
 def page_drawings(figure: Figure) -> list[Markup]:
     """The SVG of each view, to be put into a page where the figure's name is unique."""
     content = figure.content

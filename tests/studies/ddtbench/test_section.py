@@ -14,7 +14,7 @@ from support.measured import bundle_data, launch_row, study_section
 from roundtrip.content.blocks import Cell, ReportSection, Table
 from roundtrip.content.data import BundleData
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_BUFFER_STATE
@@ -196,9 +196,9 @@ def test_the_figure_has_a_panel_for_each_mpi(section_of_two: ReportSection) -> N
     first = figures[0]
     assert first.alt_text.endswith(MPICH_LABEL)
     for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
-        assert words in first_svg_file(first)
-    assert "\N{MINUS SIGN}50<" in first_svg_file(first), "the axis reaches below zero"
-    assert "\N{MINUS SIGN}100<" not in first_svg_file(first), "and ends at 60 % below"
+        assert words in next(svg_files(first))
+    assert "\N{MINUS SIGN}50<" in next(svg_files(first)), "the axis reaches below zero"
+    assert "\N{MINUS SIGN}100<" not in next(svg_files(first)), "and ends at 60 % below"
     picture = section_of_two.answer_gallery
     assert first.plot and picture and first in picture.figures
     view, full_view = first.plot.views

@@ -24,7 +24,7 @@ from roundtrip.content.blocks import (
 )
 from roundtrip.report import renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.studies.netpipe import ARMS, RAW_MPI, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.curves import NetPIPECurves
@@ -208,7 +208,7 @@ def test_transports_over_the_emulated_wan_are_seen_together_and_called_so(make_t
         assert "[" in value.text
     assert "EMULATED WAN: RTT 2 ms" in renderers.render_markdown(document)
     for figure in document.figures:
-        assert "EMULATED" in first_svg_file(figure) or "study" in figure.name
+        assert "EMULATED" in next(svg_files(figure)) or "study" in figure.name
     for row in (row for table in document.sections[0].tables for row in table.rows):
         line = " ".join(cell.text for cell in row)
         assert "EMULATED" in line or line.startswith("The study")
@@ -217,7 +217,7 @@ def test_transports_over_the_emulated_wan_are_seen_together_and_called_so(make_t
 def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
     figures = report(make_tree(launches=6)).figures
     labels = [
-        first_svg_file(figure).count(">0.01<") for figure in figures if "bandwidth" in figure.name
+        next(svg_files(figure)).count(">0.01<") for figure in figures if "bandwidth" in figure.name
     ]
     assert len(labels) == 3 and len(set(labels)) == 1
 

@@ -17,7 +17,7 @@ from roundtrip.content import plot
 from roundtrip.content.blocks import BulletList, Table
 from roundtrip.content.data import BundleData
 from roundtrip.errors import UserError
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.studies.npb import (
     ReferenceNight,
     ReferenceRate,
@@ -160,12 +160,12 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     (figure,) = simulated.speedup_figures([curves("CG", 100, 500.0)])
-    assert "SIMULATED; measured: Some Processor" in first_svg_file(figure)
-    assert "One rank, measured: 500\xa0Mop/s" in first_svg_file(figure)
+    assert "SIMULATED; measured: Some Processor" in next(svg_files(figure))
+    assert "One rank, measured: 500\xa0Mop/s" in next(svg_files(figure))
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
-        assert name in first_svg_file(figure)
-    assert "EMULATED 1 + 1, +2 ms" not in first_svg_file(figure)  # the table has it
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", first_svg_file(figure))
+        assert name in next(svg_files(figure))
+    assert "EMULATED 1 + 1, +2 ms" not in next(svg_files(figure))  # the table has it
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", next(svg_files(figure)))
     assert {"10", "100", "1\u202f000"} <= set(texts) and "20" not in texts  # apart from each other
     assert figure.plot
     curve_by_name = {curve.name: curve for curve in figure.plot.views[0].curves}

@@ -13,7 +13,7 @@ from roundtrip.content.blocks import Report, plain_text
 from roundtrip.measure import bundle, store
 from roundtrip.report import publish
 from roundtrip.report.build import build_report
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.studies.npb import SOURCE_CONTRAST
 from roundtrip.studies.npb.speedup import verdicts_of_contrast
 from roundtrip.studies.section import find_section
@@ -84,7 +84,7 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
     assert section.answer_gallery
     (figure,) = section.answer_gallery.figures
     assert figure.alt_text == "Speed-up over ranks: CG A"
-    assert "Ours" in first_svg_file(figure) and "NPB 3.4" in first_svg_file(figure)
+    assert "Ours" in next(svg_files(figure)) and "NPB 3.4" in next(svg_files(figure))
 
 
 def test_one_number_of_ranks_scales_nowhere() -> None:

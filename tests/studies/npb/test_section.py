@@ -15,7 +15,7 @@ from roundtrip.content.blocks import BulletList, Report, ReportSection
 from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import renderers
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.studies.npb import TCP, UDP
 from roundtrip.studies.npb.data import NPBLaunches
 from roundtrip.studies.npb.derived import (
@@ -205,7 +205,7 @@ def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(
         assert all("emulated WAN" in cells[0].text for cells in link_table.rows), start
     local_table = find_table(section, "In one machine or cluster")
     assert not any("emulated" in cell.text for cells in local_table.rows for cell in cells)
-    texts = [text for f in section.figures for text in (f.alt_text, first_svg_file(f))]
+    texts = [text for f in section.figures for text in (f.alt_text, next(svg_files(f)))]
     assert len(texts) == 4 and all("emulated WAN" in text for text in texts)
 
 
@@ -216,7 +216,7 @@ def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     picture = study_section(builder.data()).answer_gallery
     assert picture
     study_marks = {
-        f.alt_text.split(": ")[1]: "The study, 2003" in first_svg_file(f) for f in picture.figures
+        f.alt_text.split(": ")[1]: "The study, 2003" in next(svg_files(f)) for f in picture.figures
     }
     assert list(study_marks.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
 

@@ -14,7 +14,7 @@ from roundtrip.content.data import BundleData
 from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
@@ -141,7 +141,7 @@ def test_it_is_said_what_was_compared_with_what_was_sent(section: ReportSection)
 def test_each_kind_of_curve_has_a_figure_and_none_is_empty(section: ReportSection) -> None:
     assert [figure.name for figure in section.figures] == ["osu-latency-1", "osu-bandwidth-1"]
     for figure in section.figures:
-        assert "2 ranks in one node" in first_svg_file(figure)
+        assert "2 ranks in one node" in next(svg_files(figure))
 
 
 def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:

@@ -18,7 +18,7 @@ from support.ring import (
 
 from roundtrip.content.blocks import Gallery, ReportSection
 from roundtrip.content.data import BundleData
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 from roundtrip.studies.ring.curves import RingCurves
 
 HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
@@ -47,7 +47,7 @@ def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: Rep
 def test_the_axis_ends_where_nothing_physical_is_meant(section: ReportSection) -> None:
     """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
     (gallery,) = [block for block in section.blocks if isinstance(block, Gallery)]
-    svg = first_svg_file(gallery.figures[0])
+    svg = next(svg_files(gallery.figures[0]))
     assert ">10\u202f000<" in svg and "100\u202f000" not in svg and "1e+" not in svg
     assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
 
@@ -98,7 +98,7 @@ def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(
 
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     def drawn(case: str) -> str:
-        return first_svg_file(study_section(ring_data(TRANSPORT_COSTS, case=case)).figures[0])
+        return next(svg_files(study_section(ring_data(TRANSPORT_COSTS, case=case)).figures[0]))
 
     assert "The study, 2002" in drawn("2")
     assert "The study, 2002" not in drawn("2+1")

@@ -15,7 +15,7 @@ from support.ring import (
 
 from roundtrip.content import labels
 from roundtrip.content.blocks import BulletList, ReportSection
-from roundtrip.report.painter import first_svg_file
+from roundtrip.report.painter import svg_files
 
 NETWORK = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
 WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
@@ -43,9 +43,9 @@ def test_nothing_goes_by_reference_between_nodes() -> None:
     section = study_section(ring_data(WITH_UDP, case="1+1"))
     assert not [text for text in texts(section) if "by reference" in text]
     assert not [t for t in section.tables if t.caption.startswith("The size in bytes")]
-    for svg in map(first_svg_file, section.figures[:2]):
+    for svg in (next(svg_files(each)) for each in section.figures[:2]):
         assert "Region by MPI" in svg and "Region by UDP" in svg
-    assert not [figure for figure in section.figures if "by reference" in first_svg_file(figure)]
+    assert not [figure for figure in section.figures if "by reference" in next(svg_files(figure))]
 
 
 def test_a_hybrid_ring_says_which_way_goes_where() -> None:
