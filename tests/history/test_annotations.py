@@ -13,7 +13,7 @@ from roundtrip.cli import app
 from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.history import ledger
+from roundtrip.history import ledger, night_rows
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest
 from roundtrip.report import renderers
@@ -216,3 +216,34 @@ def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: 
         "2026-01-02": "",
         "2026-01-03": "maintenance: cooling",
     }
+
+
+def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_both(
+    tmp_path: Path,
+) -> None:
+    text = """
+- from: 2026-11-03T22:00:00Z
+  text: Stream is called Triad
+  series: "Stream/*@*+gcc"
+  renamed_to: "Triad/*@*+gnu"
+"""
+    old, new = "Stream/n=2@x:y+gcc", "Triad/n=2@x:y+gnu"
+    names = {name: "" for name in night_rows.SERIES if name not in ("case_id", "case")}
+    rows = [
+        {**names, "night": night, "case_id": case, "case": case.split("/")[0], "nodes": ""}
+        for case, nights in ((old, NIGHTS), (new, NIGHTS[1:]), ("Stream/@x:y+clang", NIGHTS[:1]))
+        for night in nights
+    ]
+    frame = annotation_file.rename_cases(pl.DataFrame(rows), load(tmp_path, text))
+    assert sorted(frame.select("case_id", "case", "night").iter_rows()) == sorted(
+        [("Stream/@x:y+clang", "Stream", NIGHTS[0]), *((new, "Triad", night) for night in NIGHTS)]
+        + [(old, "Stream", night) for night in NIGHTS[2:]]
+    )
+
+
+def test_a_name_with_other_stars_is_refused(tmp_path: Path) -> None:
+    text = '- from: 2026-11-03\n  text: x\n  series: "A/*"\n  renamed_to: B\n'
+    with pytest.raises(
+        UserError, match=r"yaml:4: 'renamed_to' has not as many \* as 'series', 'A/\*'"
+    ):
+        load(tmp_path, text)

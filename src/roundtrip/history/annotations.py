@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import operator
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -16,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
 from roundtrip.errors import UserError, report_write_errors
+from roundtrip.history import night_rows
 from roundtrip.measure import disclosure
 from roundtrip.model import StrictRecord
 
@@ -64,9 +66,24 @@ class Annotation(StrictRecord):
         "note", description="`accepted`: the level is the baseline from then on"
     )
 
+    renamed_to: Text | None = Field(
+        None,
+        description="what these cases are called from then on: earlier nights count for the new "
+        "name; a `*` stands for what that of `series` in its place matches",
+    )
+
     @property
     def last(self) -> str:
         return self.to or self.start
+
+    def new_name(self, case: str) -> str:
+        """What a case is called after a renaming; `case` itself if it was not renamed."""
+        pattern = "(.*)".join(map(re.escape, self.series.split("*")))
+        match = re.fullmatch(pattern, case) if self.renamed_to else None
+        if not match or not self.renamed_to:
+            return case
+        first, *rest = self.renamed_to.split("*")
+        return first + "".join(map(operator.add, match.groups(), rest))
 
     def accepts(self, *names: str) -> bool:
         """Whether it accepts the level of a series that has one of these names."""
@@ -123,6 +140,10 @@ def load(file: Path) -> tuple[Annotation, ...]:
         start, last = annotation.start, annotation.last
         if last[: len(start)] < start[: len(last)]:
             raise UserError("'to' is before 'from'", *key_lines[(index, "to")])
+        new_name = annotation.renamed_to
+        if new_name is not None and new_name.count("*") != annotation.series.count("*"):
+            reason = f"'renamed_to' has not as many * as 'series', {annotation.series!r}"
+            raise UserError(reason, *key_lines[(index, "renamed_to")])
     return annotations
 
 
@@ -176,6 +197,40 @@ def set_left_out(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
         )
         reason = pl.when((reason == "") & is_match).then(pl.lit(annotation.words)).otherwise(reason)
     return nights.with_columns(reason.alias("left_out"))
+
+
+def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
+    """`nights`, columns `NIGHTS`, with the names that annotations give to the cases of before.
+
+    A night that has the new name, too, keeps the row of that name.
+    """
+    for annotation in annotations:
+        renamings = [
+            (case, new_name)
+            for case in (nights["case_id"].unique() if annotation.renamed_to else ())
+            if (new_name := annotation.new_name(case)) != case
+        ]
+        if not renamings:
+            continue
+        old_names, new_names = zip(*renamings, strict=True)
+        is_before = pl.col("night").str.head(len(annotation.start)) < annotation.start
+        is_old = is_before & pl.col("case_id").is_in(old_names)
+        case_id = pl.col("case_id").replace(old_names, new_names)
+        # Imports have the name of the check as `case`.
+        check, new_check = (
+            name.str.split("/").list.first() for name in (pl.col("case_id"), case_id)
+        )
+        nights = (
+            nights.with_columns(
+                is_old=is_old,
+                case_id=pl.when(is_old).then(case_id).otherwise("case_id"),
+                case=pl.when(is_old & (pl.col("case") == check)).then(new_check).otherwise("case"),
+            )
+            .sort("is_old", maintain_order=True)
+            .unique(["night", *night_rows.SERIES, "nodes"], keep="first", maintain_order=True)
+            .drop("is_old")
+        )
+    return nights
 
 
 def notes_on_nights(

@@ -15,7 +15,12 @@ import polars as pl
 from roundtrip.errors import UserError
 from roundtrip.history import imported_nights, night, night_rows, nodes, published
 from roundtrip.history.annotations import ACCEPTED_KIND as KIND
-from roundtrip.history.annotations import Annotation, notes_on_nights, set_left_out
+from roundtrip.history.annotations import (
+    Annotation,
+    notes_on_nights,
+    rename_cases,
+    set_left_out,
+)
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Cache, Revision
@@ -89,8 +94,8 @@ def read_ledger(
     """Read all nights of `campaign` on `site` below the folder `reports`, including imported ones.
 
     One run is one night, even if two ran on one day; its newest revision counts, and none that
-    another supersedes.  Unreadable revisions are left out with a warning.  `annotations` may leave
-    nights out of detection.
+    another supersedes.  Unreadable revisions are left out with a warning.  `annotations` may rename
+    cases, and leave nights out of detection.
     """
     folder = store.site_folder(reports, campaign, site)
     revisions, warnings = published.current_revisions(folder)
@@ -109,7 +114,8 @@ def read_ledger(
     digests = {starts[each.digest]: each.digest for each in revisions if each.digest in starts}
     current = new_cache.part(set(digests.values()))
     foreign_ledger = _imported_ledger(folder, site)
-    nights = set_left_out(pl.concat([current.nights, foreign_ledger.nights]), annotations)
+    nights = rename_cases(pl.concat([current.nights, foreign_ledger.nights]), annotations)
+    nights = set_left_out(nights, annotations)
     return Ledger(
         nights.sort(published.NIGHTS_SORT_COLUMNS),
         pl.concat([current.provenance, foreign_ledger.provenance]),
