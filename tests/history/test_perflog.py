@@ -85,7 +85,9 @@ def test_a_header_may_change_and_come_again() -> None:
 def test_rows_before_a_header_are_set_aside() -> None:
     rows, rejects = parse(row(1), row(2), HEAD, row(3))
     assert rows == [(4, 3)]
-    assert rejects == [Reject(1, "2 rows before any header, which says what their columns are")]
+    assert [(reject.line, reject.reason.partition(":")[0]) for reject in rejects] == [
+        (1, "2 rows without a header")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,3 +153,37 @@ def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:
     assert time.process_time() - start < 3
     assert parsed_file.rows.height == 400_000
     assert not parsed_file.rejects
+
+
+def test_a_log_of_reframe_3_is_named_and_read_under_the_header_that_the_message_has() -> None:
+    row = (
+        "2021-05-06T10:00:00+02:00|reframe 3.6.1|Stream on tulip:cpu using gcc|jobid=12|copy=23.5|"
+    )
+    row += "ref=24 (l=-0.05, u=None)|GB/s\n"
+    (reject,) = perflog.parse(row.encode()).rejects
+    assert reject.reason.startswith("1 rows of ReFrame 3 without a header: right is ")
+    header = reject.reason.split("'")[1]
+    result = perflog.parse(f"{header}\n{row}".encode())
+    columns = [
+        "name",
+        "system",
+        "partition",
+        "environ",
+        "metric",
+        "value",
+        "unit",
+        "lower",
+        "upper",
+    ]
+    assert result.rows.select(columns).rows() == [
+        ("Stream", "tulip", "cpu", "gcc", "copy", 23.5, "GB/s", -0.05, None)
+    ]
+    assert not result.rejects and result.rows["time"][0].hour == 8
+
+
+def test_a_table_as_excel_writes_it_is_read() -> None:
+    head = "perf_unit,perf_value,perf_var,environ,partition,system,display_name,job_completion_time"
+    rows = "s,1.5,time,gcc,cpu,tulip,Check,2026-11-03 02:10:00\r\n"
+    content = b"\xef\xbb\xbf" + f"{head}\r\n{rows}".encode()
+    (value,) = perflog.parse(content, zoneinfo.ZoneInfo("America/Los_Angeles")).rows.to_dicts()
+    assert (value["unit"], value["value"], value["time"].hour) == ("s", 1.5, 10)

@@ -10,6 +10,7 @@ accepted if all its valid readings agree, and rejected otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import json
@@ -55,8 +56,7 @@ _ATTRIBUTE_TOKEN = re.compile(
 )
 #: Every header contains one of these.
 _HEADER_WORD_PATTERN = r"job_completion_time|perf_value|_value|display_name|asctime"
-_DELIMITERS = "|,;\t"
-_MIN_COLUMNS = 3
+_DELIMITERS, _MIN_COLUMNS = "|,;\t", 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +89,8 @@ def parse_header(line: str) -> LogLayout | None:
     best = max(layouts, key=lambda each: len(each.attributes) + len(each.variables), default=None)
     if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
         return None
-    has_time = bool(_TIME_ATTRIBUTES & {*best.attributes})
-    has_values = has_time or best.variables or "perf_value" in best.attributes
-    return best if has_values else None
+    is_log = best.variables or {*_TIME_ATTRIBUTES, "perf_value"} & {*best.attributes}
+    return best if is_log else None
 
 
 def _parse_layout(line: str, delimiter: str) -> LogLayout:
@@ -154,8 +153,7 @@ def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
     for layout, texts in _rows_by_layout(_split_lines(content, result), result):
         delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
         rows = texts.with_columns(width=delimiters.cast(pl.Int64) + 1)
-        full_rows = rows.filter(pl.col("width") == layout.width)
-        frames.append(_row_values(full_rows, layout, zone, result))
+        frames.append(_row_values(rows.filter(width=layout.width), layout, zone, result))
         for extra in range(1, _MAX_EXTRA_DELIMITERS + 1):
             long_rows = rows.filter(pl.col("width") == layout.width + extra)
             if long_rows.height:
@@ -168,13 +166,13 @@ def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
 
 
 def _reject_rows(rows: pl.DataFrame, layout: LogLayout, result: ParsedFile) -> None:
-    for line, _, width in rows.iter_rows():
+    for line, width in rows.select("line", "width").iter_rows():
         result.reject(line, f"{width} columns; the header has {layout.width}")
 
 
 def _split_lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
     """Return the complete printable lines with their numbers; reject the others."""
-    lines = content.decode("utf-8", "replace").split("\n")
+    lines = content.decode("utf-8-sig", "replace").split("\n")  # Excel writes a BOM
     if lines.pop():
         result.reject(len(lines) + 1, "cut off: the last line has no end")
     frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", 1)
@@ -186,6 +184,16 @@ def _split_lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
     return frame.filter(~is_bad & (pl.col("text") != ""))
 
 
+_EXAMPLE_HEADER = (
+    "job_completion_time,display_name,system,partition,environ,perf_var,perf_value,perf_unit"
+)
+#: The header that fits the default format of ReFrame 3.
+_OLD_HEADER = (
+    "job_completion_time|reframe version|info|jobid=jobid|perf_var=perf_value|"
+    "ref=perf_ref (l=perf_lower_thres, u=perf_upper_thres)|perf_unit"
+)
+
+
 def _rows_by_layout(
     lines: pl.DataFrame, result: ParsedFile
 ) -> list[tuple[LogLayout, pl.DataFrame]]:
@@ -194,7 +202,9 @@ def _rows_by_layout(
     headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:
-        reason = f"{first} rows before any header, which says what their columns are"
+        is_old = re.match(r"[^|]*\|reframe [23]\.", lines["text"][0])
+        kind, right = (" of ReFrame 3", _OLD_HEADER) if is_old else ("", _EXAMPLE_HEADER)
+        reason = f"{first} rows{kind} without a header: right is a first line such as {right!r}"
         result.reject(lines["line"][0], reason)
     parts: defaultdict[LogLayout, list[pl.DataFrame]] = defaultdict(list)
     ends = [index for index, _ in headers[1:]] + [lines.height]
@@ -229,7 +239,6 @@ def _long_row_values(
 
 #: ReFrame's texts for a missing value.
 _EMPTY_TEXTS = ["", "null", "None"]
-_JOB_PATTERN = r"^[\w.,+:@\[\]-]*$"
 
 
 def _row_values(
@@ -293,10 +302,9 @@ NO_TIME = "no time at which the job ended: right is such as 2026-11-03T01:00:00+
 
 def _value_fault() -> pl.Expr:
     """Why a value is rejected; "" if it is accepted."""
-    lengths = ((pl.col(name).str.len_chars(), most) for name, most in MAX_LENGTHS.items())
-    is_long = pl.any_horizontal(length > most for length, most in lengths)
-    identity = ("name", "system", "partition", "environ")
-    is_nobody = pl.any_horizontal(pl.col(name).is_in(_EMPTY_TEXTS) for name in identity)
+    is_long = pl.any_horizontal(pl.col(name).str.len_chars() > n for name, n in MAX_LENGTHS.items())
+    identity = pl.col("name", "system", "partition", "environ")
+    is_nobody = pl.any_horizontal(identity.is_in(_EMPTY_TEXTS))
     return (
         pl.when(pl.col("value").is_null())
         .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
@@ -306,7 +314,7 @@ def _value_fault() -> pl.Expr:
         .then(pl.lit(NO_TIME))
         .when(is_nobody)
         .then(pl.lit("no name of the test, or not where it ran"))
-        .when(~pl.col("jobid").str.contains(_JOB_PATTERN))
+        .when(~pl.col("jobid").str.contains(r"^[\w.,+:@\[\]-]*$"))
         .then(pl.lit("no number of a job"))
         .when(is_long)
         .then(pl.lit("a name that is too long"))
@@ -324,24 +332,23 @@ def _json_fault(table: pl.DataFrame, layout: LogLayout) -> pl.Expr:
 
 
 def _is_json(text: str) -> bool:
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         json.loads(text or "null")
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _reject_faulty(frame: pl.DataFrame, fault: pl.Expr, result: ParsedFile) -> pl.DataFrame:
     """Return the rows of `frame` without a `fault`; reject the others."""
     frame = frame.with_columns(fault=fault)
     bad_rows = frame.filter(pl.col("fault") != "").select("line", "fault")
-    for line, reason in bad_rows.unique(maintain_order=True).iter_rows():
-        result.reject(line, reason)
+    for row in bad_rows.unique(maintain_order=True).iter_rows():
+        result.reject(*row)
     return frame.filter(pl.col("fault") == "").drop("fault")
 
 
-#: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.
-_INFO_PATTERN = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
+#: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; of ReFrame 3 "Stream on tulip:cpu using gcc".
+_INFO_PATTERN = r"^(.*?)(?: /[0-9a-f]{6,})?(?: (?:@|on )([^:\s]+):([^+\s]+)(?:\+| using )(\S+))?$"
 
 
 def _test_columns(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo) -> pl.DataFrame:
@@ -363,8 +370,7 @@ def _test_columns(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo)
     return table.select(
         "line",
         _end_time(table, layout, zone).alias("time"),
-        no_time.alias("session"),
-        no_time.alias("session_end"),
+        *(no_time.alias(name) for name in ("session", "session_end")),
         pl.when((info == name) | (info == "")).then(parts[0]).otherwise(name).alias("name"),
         # Older releases: system "tulip:cpu".
         _first_text(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
