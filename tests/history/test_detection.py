@@ -12,10 +12,11 @@ from support import years
 from support.command import run_roundtrip
 from support.nights import SITE, NightWriter
 
+from roundtrip.content.nights import judge_all_series
 from roundtrip.errors import UserError
 from roundtrip.history import detection
 from roundtrip.history.detection import SeriesNoise, histories, night_days
-from roundtrip.history.night_rows import NIGHTS, SERIES
+from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -24,7 +25,7 @@ calibrate = partial(run_roundtrip, "calibrate")
 
 
 def verdict(names: tuple[object, ...], frame: pl.DataFrame) -> Verdict:
-    return histories(frame, SETTINGS)[names].verdict(lower_is_better=True)
+    return histories(frame, SETTINGS)[names].verdict()
 
 
 def named(frame: pl.DataFrame) -> tuple[object, ...]:
@@ -122,10 +123,24 @@ def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
     assert verdict(named(frame), slow_frame.with_columns(nodes=pl.lit(""))) is Verdict.REGRESSED
 
 
-def test_nothing_and_zero_are_no_value() -> None:
+def test_nothing_is_no_value_and_zero_is_one() -> None:
     assert histories(pl.DataFrame(schema=NIGHTS), SETTINGS) == {}
     zero_frame = one(4).with_columns(median=pl.lit(0.0))
-    assert verdict(named(zero_frame), zero_frame) is Verdict.TOO_FEW_NIGHTS
+    assert verdict(named(zero_frame), zero_frame) is Verdict.UNCHANGED
+
+
+@pytest.mark.parametrize(
+    ("lower_is_better", "expected"), [(True, "regressed"), (False, "improved")]
+)
+def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str) -> None:
+    errors = [0.0, 0.0, 1.0, 0.0, 0.0, 2.0] * 13 + [9.0, 11.0, 8.0, 10.0, 12.0, 9.0] * 2
+    series = {"median": pl.Series(errors), "unit": pl.lit("errors"), "left_out": pl.lit("")}
+    frame = one(4).sort("night").with_columns(**series, lower_is_better=lower_is_better)
+    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
+    assert judged.judgement.verdict == expected
+    assert judged.history.steps[-1].night == 78
+    assert str(judged.level_before).split()[0] == "0"
+    assert judged.zero_text.startswith("0 in 52 nights, which counts as 0.71 times")
 
 
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[SeriesNoise]:

@@ -140,6 +140,20 @@ def test_a_report_of_logged_values_adds_its_session_and_no_value(reports: Path) 
     assert len(list(reports.iterdir())) == 2
 
 
+def test_a_test_that_changes_its_unit_is_one_series_in_the_newest(
+    tmp_path: Path, reports: Path
+) -> None:
+    nights = [(1.5, "s"), (1600.0, "ms"), (1700.0, "ms")]
+    rows = [row(v, f"2026-11-0{n}T01:00:00", unit=u) for n, (v, u) in enumerate(nights, 3)]
+    rows += [row(7, "2026-11-03T01:00:00", "lat2", "s"), row(7, "2026-11-04T01:00:00", "lat2", "d")]
+    assert run(log(tmp_path / "logs", *rows), "--lower-is-better", "lat2")[0] == 0
+    frame = imported_nights.read_imports(reports.parent, 0.95)[0].sort("metric", "night")
+    assert frame.select("metric", "unit", "median").rows() == [
+        *(("lat", "ms", value) for value in (1500, 1600, 1700)),
+        *(("lat2", unit, 7) for unit in ("s", "d")),
+    ]
+
+
 def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
     run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
     (night,) = imported_nights.read_imports(reports.parent, 0.95)[0].iter_rows(named=True)
@@ -245,7 +259,7 @@ def test_a_test_on_each_node_is_named_by_pseudonyms(
 def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     tmp_path: Path, reports: Path
 ) -> None:
-    file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
+    file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(-1, metric="debt"))
     status, message, rejects = run(file)
     assert status == 1
     assert message == (
@@ -254,7 +268,7 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     assert rejects == [
         f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
         "--lower-is-better 'hits' or --higher-is-better 'hits'",
-        f"{file}:4: zero, 1 values: not from 1e-15 to 1e+15, and nights are compared by ratios",
+        f"{file}:4: debt, 1 values: neither 0 nor 1e-15 to 1e+15: nights are compared by ratios",
     ]
     assert run(file, "--higher-is-better", "hits")[0] == 1
     nights = imported_nights.read_imports(reports.parent, 0.95)[0]
@@ -266,7 +280,7 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     [
         (b"", "an empty file"),
         (b"\x1f\x8b\x08\x00", "cut off: gzip has no end"),
-        (b"hello\n", "1 rows before any header, which says what their columns are"),
+        (b"hello\n", "environ,perf_var,perf_value,perf_unit'"),
         (b'{"runs": []}', "no report of ReFrame: it has no session_info or no runs"),
         (b'{"runs": [', "not JSON: Expecting value"),
         (b"SQLite format 3\0 and so on", "cannot be read as a database: file is not a database"),

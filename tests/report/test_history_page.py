@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import polars as pl
@@ -263,9 +262,6 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -
     assert '<th scope="row">2026-03-30</th>' in page
 
 
-of_a_cost = partial(judge_series, lower_is_better=True)
-
-
 @pytest.mark.parametrize(
     ("series", "verdict"),
     [
@@ -277,24 +273,24 @@ of_a_cost = partial(judge_series, lower_is_better=True)
     ],
 )
 def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
-    assert of_a_cost(series).verdict is verdict
+    assert judge_series(series).verdict is verdict
 
 
 def test_higher_may_be_better() -> None:
-    judgement = judge_series(SeriesHistory(90, (STEP,)), lower_is_better=False)
+    judgement = judge_series(SeriesHistory(90, (STEP,), lower_is_better=False))
     assert judgement.verdict is Verdict.IMPROVED
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:
-    old = of_a_cost(SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)))
-    new = of_a_cost(SeriesHistory(90, (STEP,)))
+    old = judge_series(SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)))
+    new = judge_series(SeriesHistory(90, (STEP,)))
     assert new.is_recent > old.is_recent
     assert new.sort_key < old.sort_key
 
 
 def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
     loud, quiet = (
-        of_a_cost(SeriesHistory(90, newest_night=NewestNight(ratio, 0.9, 1.1, is_outside)))
+        judge_series(SeriesHistory(90, newest_night=NewestNight(ratio, 0.9, 1.1, is_outside)))
         for ratio, is_outside in ((1.2, True), (1.0, False))
     )
     assert loud.ratio_text == "1.200 last night"

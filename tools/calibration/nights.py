@@ -16,7 +16,7 @@ import numpy as np
 from scipy import signal
 
 from roundtrip.stats.nights.judge import judge_nights
-from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.nights.verdicts import ZERO_SHARE, SeriesHistory
 from roundtrip.stats.settings import NightSettings
 from tools.calibration import Demand, Estimate, TableOutput, share_interval
 
@@ -108,6 +108,16 @@ def incidents(rng: Rng, series: int, nights: int) -> np.ndarray:
     return values
 
 
+def poisson(mean: float) -> Model:
+    """Return the model of counts (Poisson), of which some are 0."""
+
+    def model(rng: Rng, series: int, nights: int) -> np.ndarray:
+        values = rng.poisson(mean, (series, nights))
+        return np.asarray(np.log(np.maximum(values, ZERO_SHARE)) / SD)
+
+    return model
+
+
 #: By name: the model; and how many of `SITE_SERIES` quiet series may have a change point after
 #: each of `LENGTHS_NIGHTS`.
 MODEL_AND_LIMITS_BY_NAME: dict[str, tuple[Model, tuple[int, int]]] = {
@@ -131,6 +141,8 @@ MODEL_AND_LIMITS_BY_NAME: dict[str, tuple[Model, tuple[int, int]]] = {
     # One night of ten is 6 deviations off.
     "rare mode": (lambda rng, *shape: gauss(rng, *shape) + 6 * (rng.random(shape) < 0.1), (5, 5)),
     "incidents": (incidents, (2, 2)),
+    "counts": (poisson(1.0), (5, 5)),
+    "rare counts": (poisson(0.05), (5, 5)),
 }
 
 
@@ -249,7 +261,9 @@ def count_alarms(
     """
     by_series = list(zip(*(site.judge(nights) for nights in judged_nights), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
-    worse_count = sum(any(map(_is_worse, histories)) for histories in by_series)
+    worse_count = sum(
+        any(map(SeriesHistory.is_worse_last_night, histories)) for histories in by_series
+    )
     return SeriesCounts(site.series, step_count, worse_count)
 
 
@@ -273,13 +287,9 @@ def count_detections(site: SimulatedSite) -> SeriesCounts:
         )
         for history in histories
     ]
-    is_worse = [_is_worse(history) for history in histories]
+    is_worse = [history.is_worse_last_night() for history in histories]
     either_count = sum(map(any, zip(is_found, is_worse, strict=True)))
     return SeriesCounts(len(histories), sum(is_found), sum(is_worse), either_count)
-
-
-def _is_worse(history: SeriesHistory) -> bool:
-    return history.is_worse_last_night(lower_is_better=True)
 
 
 def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[TableOutput]:

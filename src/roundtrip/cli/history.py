@@ -252,6 +252,7 @@ def _row_cells(line: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (
         line.changes_text or judgement.reason,
+        line.zero_text,
         *line.revision_sentences,
         result.relaunch.describe_series(line),
     )

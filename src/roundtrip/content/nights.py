@@ -26,7 +26,7 @@ from roundtrip.history import detection
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
 from roundtrip.history.night_rows import SERIES
-from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
+from roundtrip.stats.nights.verdicts import ZERO_SHARE, NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
 from roundtrip.units import Quantity
 
@@ -58,7 +58,7 @@ class SeriesJudgement:
 
 
 def judge_series(
-    history: SeriesHistory, *, lower_is_better: bool, accepted_night: int = -1, since: int = 0
+    history: SeriesHistory, accepted_night: int = -1, since: int = 0
 ) -> SeriesJudgement:
     """The verdict on a series, with its step, its ratio as text and whether it is an alarm.
 
@@ -66,11 +66,8 @@ def judge_series(
     remains one until somebody fixes or accepts it.  Change points up to `accepted_night` are the
     baseline; steps that began before night `since` are no alarm.
     """
-    verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=accepted_night)
-    standing_steps = history.unreversed_steps(
-        lower_is_better=lower_is_better, accepted_night=accepted_night
-    )
-    is_alarm = any(step.night >= since for step in standing_steps)
+    verdict = history.verdict(accepted_night)
+    is_alarm = any(step.night >= since for step in history.unreversed_steps(accepted_night))
     base = SeriesJudgement(verdict, is_alarm=is_alarm, detectable_step=history.detectable_step)
     newest = history.newest_night
     if verdict is Verdict.WORSE_LAST_NIGHT and newest:
@@ -84,13 +81,13 @@ def judge_series(
         text = str(units.ratio_to_level(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return replace(base, step=step, is_recent=is_news, ratio_text=text, evidence=evidence)
-    flaps = history.worse_flapping(lower_is_better=lower_is_better)
+    flaps = history.worse_flapping()
     if verdict is Verdict.FLAPPING and flaps:
         share, before = map(units.percent_text, (flaps.share, flaps.share_before))
         ratio = units.ratio_to_level(flaps.ratio)
         text = f"{ratio} in {share} of {flaps.nights} nights, {before} before"
         return replace(base, is_recent=True, is_alarm=True, ratio_text=text, evidence=flaps.share)
-    modes = history.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
+    modes = history.worse_mode(accepted_night)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         after, before = map(units.percent_text, (modes.after, modes.before))
         mode = f"worse mode ({units.ratio_to_level(modes.ratio)})"
@@ -171,7 +168,20 @@ class JudgedSeries:
         if not segments:
             return units.NO_VALUE
         factor, unit = display_unit(self.series)
-        return units.amount(segments[-1].level * factor, unit)
+        level = segments[-1].level
+        counted = [point.median for point in self.series.points if not point.left_out]
+        is_zero = all(level < value for value in counted if value)
+        return units.amount(0.0 if is_zero else level * factor, unit)
+
+    @property
+    def zero_text(self) -> str:
+        """How many nights of 0 were judged, and as what; "" without any."""
+        points = (point for point in self.series.points if not point.left_out)
+        nights = {point.night for point in points if point.median == 0}
+        if not nights:
+            return ""
+        value = f"which counts as {ZERO_SHARE:.2g} times the least other value"
+        return f"0 in {units.plural(len(nights), 'night')}, {value}"
 
 
 @dataclass(frozen=True)
@@ -233,12 +243,8 @@ def judge_all_series(
             default=None,
         )
         accepted_night = calendar.count_before(acceptance.last) - 1 if acceptance else -1
-        verdict = judge_series(
-            history,
-            lower_is_better=series.lower_is_better,
-            accepted_night=accepted_night,
-            since=calendar.count_before(since, is_inclusive=False),
-        )
+        first_news = calendar.count_before(since, is_inclusive=False)
+        verdict = judge_series(history, accepted_night, first_news)
         if verdict.verdict is Verdict.NO_VALUE:
             last_value = calendar.nights[-1 - history.nights_without_value]
             reason = f"last value that counts: {calendar.date_text(last_value)}"
@@ -257,7 +263,7 @@ def judge_all_series(
             if node_change := node_set_changes(series.points).get(last):
                 changes = (*changes, node_change)
         causes = tuple(step_causes[step][1] for step in history.steps)
-        texts = tuple(_revision_texts(history, calendar, series.lower_is_better, accepted_night))
+        texts = tuple(_revision_texts(history, calendar, accepted_night))
         facts = night, near, changes, causes
         all_judged.append(JudgedSeries(series, history, verdict, *facts, mark, acceptance, texts))
     all_judged.sort(key=attrgetter("sort_key"))
@@ -265,7 +271,7 @@ def judge_all_series(
 
 
 def _revision_texts(
-    history: SeriesHistory, calendar: Calendar, lower_is_better: bool, accepted_night: int
+    history: SeriesHistory, calendar: Calendar, accepted_night: int
 ) -> Iterator[str]:
     """Sentences: ``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``."""
 
@@ -279,9 +285,7 @@ def _revision_texts(
         elif old_night > accepted_night:
             ratio = units.ratio_to_level(revision.old_step.ratio)
             yield f"change point of {at(old_night)}, {ratio}, withdrawn: {revision.reason}"
-    if history.previous_history and (
-        newest := history.recovered_night(lower_is_better=lower_is_better)
-    ):
+    if history.previous_history and (newest := history.recovered_night()):
         night = history.previous_history.segments[-1].end - 1
         if night > accepted_night:
             ratio = units.ratio_to_level(newest.ratio)

@@ -14,7 +14,7 @@ from roundtrip.errors import UserError
 from roundtrip.history.night_rows import SERIES
 from roundtrip.stats.nights.judge import fit_windows, judge_nights
 from roundtrip.stats.nights.series import series_rows
-from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.nights.verdicts import ZERO_SHARE, SeriesHistory
 from roundtrip.stats.settings import NightSettings
 
 #: The values of the columns of `SERIES`.
@@ -32,7 +32,10 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames
     effects = [settings.min_effect(series[study], series[metric]) for series in names]
     tables = logs, nodes, np.array(effects), night_days(nights)
     arrays = [table.tobytes() for table in tables]
-    return dict(zip(names, _judge_histories(*arrays, logs.shape, settings), strict=True))
+    directions = nights.group_by(SERIES.keys()).agg(pl.col("lower_is_better").first())
+    lower_is_better = tuple(directions.sort(SERIES.keys())["lower_is_better"])
+    judged = _judge_histories(*arrays, lower_is_better, logs.shape, settings)
+    return dict(zip(names, judged, strict=True))
 
 
 @lru_cache(maxsize=2)
@@ -41,6 +44,7 @@ def _judge_histories(
     nodes: bytes,
     least_effects: bytes,
     days: bytes,
+    lower_is_better: tuple[bool, ...],
     shape: tuple[int, ...],
     settings: NightSettings,
 ) -> tuple[SeriesHistory, ...]:
@@ -48,14 +52,19 @@ def _judge_histories(
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
     effects, starts = np.frombuffer(least_effects), np.frombuffer(days)
-    current_histories = judge_nights(values, sets, settings, effects, starts)
+
+    def judge(count: int) -> list[SeriesHistory]:
+        """The histories as of night `count`."""
+        histories = judge_nights(
+            values[:, :count], sets[:, :count], settings, effects, starts[:count]
+        )
+        pairs = zip(histories, lower_is_better, strict=True)
+        return [replace(history, lower_is_better=is_lower) for history, is_lower in pairs]
+
     if shape[1] <= settings.nights_least:
-        return tuple(current_histories)
-    previous_histories = judge_nights(values[:, :-1], sets[:, :-1], settings, effects, starts[:-1])
-    return tuple(
-        replace(current, previous_history=previous)
-        for current, previous in zip(current_histories, previous_histories, strict=True)
-    )
+        return tuple(judge(shape[1]))
+    pairs = zip(judge(shape[1]), judge(shape[1] - 1), strict=True)
+    return tuple(replace(current, previous_history=previous) for current, previous in pairs)
 
 
 def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, np.ndarray]:
@@ -66,6 +75,8 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     there are any.
     """
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
+    counted = pl.col("median").filter(pl.col("left_out") == "", pl.col("median") > 0)
+    zero_value = (counted.min() * ZERO_SHARE).fill_null(1.0)
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (
@@ -75,8 +86,8 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
         .join(days.with_row_index("column"), on="night")
         .join(sets.with_row_index("set"), on="nodes")
         .with_columns(
-            log=pl.when((pl.col("left_out") == "") & (pl.col("median") > 0)).then(
-                pl.col("median").log()
+            log=pl.when(pl.col("left_out") == "").then(
+                pl.max_horizontal("median", zero_value.over(*SERIES)).log()
             ),
             set=pl.when(pl.col("nodes") == "").then(-1).otherwise(pl.col("set").cast(pl.Int64)),
         )

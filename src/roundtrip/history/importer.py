@@ -1,7 +1,7 @@
 """Imports files of ReFrame into the history of a campaign on a site.
 
 The files are performance logs, reports and results databases, with or without gzip.  Their values
-can be compared over nights if they are above 0 and their better direction is known.
+can be compared over nights if they are not below 0 and their better direction is known.
 """
 
 from __future__ import annotations
@@ -248,15 +248,15 @@ def import_files(
     folder, new_values = imported_nights.write_import(
         store.site_folder(root, campaign, site), usable_values, facts, lines
     )
-    series = usable_values.select("case_id", "metric", "unit").n_unique()
+    series = usable_values.select("case_id", "metric").n_unique()
     counts = usable_values.height, new_values, series, empty_rows, len(rejects)
     return ImportResult(folder, len(sources), *counts, messages)
 
 
 def _source_record(sources: list[Source], options: ImportOptions) -> dict[str, Any]:
-    entries = [{"name": each.name, "sha256": each.digest, "bytes": each.bytes} for each in sources]
+    entries = sorted((each.name, each.digest, each.bytes) for each in sources)
     return {
-        "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
+        "files": [dict(zip(("name", "sha256", "bytes"), entry, strict=True)) for entry in entries],
         "options": {
             "timezone": str(options.zone),
             "lower_is_better": sorted(options.lower),
@@ -335,11 +335,11 @@ def select_comparable(
     kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
-    is_positive = pl.col("value").is_between(MIN_VALUE, MAX_VALUE)
+    is_legal = (pl.col("value") == 0) | pl.col("value").is_between(MIN_VALUE, MAX_VALUE)
     rejects = _reject_variables(rows.filter(~is_known)) + _reject_variables(
-        rows.filter(is_known, ~is_positive)
+        rows.filter(is_known, ~is_legal)
     )
-    return rows.filter(is_known, is_positive), rejects
+    return rows.filter(is_known, is_legal), rejects
 
 
 def require_valid_globs(
@@ -366,12 +366,10 @@ def _reject_variables(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
     )
     rejects = []
     for source, metric, unit, line, count, is_unknown in groups.iter_rows():
-        reason = f"not from {MIN_VALUE:g} to {MAX_VALUE:g}, and nights are compared by ratios"
+        reason = f"neither 0 nor {MIN_VALUE:g} to {MAX_VALUE:g}: nights are compared by ratios"
         if is_unknown:
-            reason = (
-                f"the unit {unit!r} does not tell which direction is better: say "
-                f"--lower-is-better {metric!r} or --higher-is-better {metric!r}"
-            )
+            reason = f"the unit {unit!r} does not tell which direction is better: say "
+            reason += f"--lower-is-better {metric!r} or --higher-is-better {metric!r}"
         rejects.append((source, Reject(line, f"{metric}, {count} values: {reason}")))
     return rejects
 

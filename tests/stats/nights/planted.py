@@ -22,7 +22,7 @@ def judged(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[SeriesHist
 
 def verdicts(logs: np.ndarray) -> list[Verdict]:
     """The verdict on each of `logs`; lower is better."""
-    return [history.verdict(lower_is_better=True) for history in judged(logs)]
+    return [history.verdict() for history in judged(logs)]
 
 
 def step_nights(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[list[int]]:

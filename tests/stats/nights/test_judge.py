@@ -95,8 +95,8 @@ def test_a_regression_that_goes_back_is_recovered() -> None:
     logs = quiet(10, 100)
     logs[:, 40:80] += 0.1
     for history in judged(logs):
-        assert history.verdict(lower_is_better=True) is Verdict.RECOVERED
-        assert history.unreversed_steps(lower_is_better=True) == ()
+        assert history.verdict() is Verdict.RECOVERED
+        assert history.unreversed_steps() == ()
 
 
 def test_nights_that_go_back_are_an_incident_and_no_step() -> None:
@@ -115,7 +115,7 @@ def test_bad_nights_that_come_and_go_are_flapping(period: int) -> None:
     logs = quiet(10, 110)
     logs[:, 100::period] += 0.3
     assert set(verdicts(logs)) <= {Verdict.FLAPPING, Verdict.REGRESSED, Verdict.WORSE_LAST_NIGHT}
-    flaps = [history.worse_flapping(lower_is_better=True) for history in judged(logs)]
+    flaps = [history.worse_flapping() for history in judged(logs)]
     assert sum(flapping is not None and flapping.share_before == 0 for flapping in flaps) >= 8
 
 
@@ -131,7 +131,7 @@ def test_a_bad_night_is_worse_again_although_good_ones_were_between(period: int)
         (101 + 3 * period, Verdict.FLAPPING),
     ):
         histories = judged(logs[:, :nights])[:10]
-        assert {history.verdict(lower_is_better=True) for history in histories} == {verdict}
+        assert {history.verdict() for history in histories} == {verdict}
         incidents = [incident for history in histories for incident in history.incidents]
         assert all(incident.ratio >= 1 for incident in incidents)
 
@@ -190,16 +190,16 @@ def test_what_is_smaller_than_the_least_effect_is_no_verdict() -> None:
     logs[:, 90:] += 0.005
     for history in judged(logs):
         assert history.steps and history.newest_step() is None
-        assert history.verdict(lower_is_better=True) is Verdict.UNCHANGED
+        assert history.verdict() is Verdict.UNCHANGED
 
 
 def test_what_was_accepted_is_the_baseline() -> None:
     logs = quiet(10, 120)
     logs[:, 60:] += 0.1
     for history in judged(logs):
-        assert history.verdict(lower_is_better=True) is Verdict.REGRESSED
-        assert history.verdict(lower_is_better=True, accepted_night=119) is Verdict.UNCHANGED
-        assert history.unreversed_steps(lower_is_better=True, accepted_night=119) == ()
+        assert history.verdict() is Verdict.REGRESSED
+        assert history.verdict(119) is Verdict.UNCHANGED
+        assert history.unreversed_steps(119) == ()
 
 
 def test_a_slow_node_set_is_no_step_when_the_nodes_are_known() -> None:
@@ -241,7 +241,7 @@ def test_too_few_nights_say_when_there_will_be_enough(nights: int) -> None:
     for history in judged(quiet(3, nights)):
         assert history.nights_used == nights and not history.steps
         assert history.reason == f"{nights} of the 12 nights that a verdict needs"
-        assert history.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
+        assert history.verdict() is Verdict.TOO_FEW_NIGHTS
 
 
 def test_rows_without_a_night_and_rows_that_never_change_are_judged_too() -> None:
@@ -252,7 +252,7 @@ def test_rows_without_a_night_and_rows_that_never_change_are_judged_too() -> Non
     histories = judged(logs)
     assert [history.nights_used for history in histories] == [0, 90, 0, 90]
     assert not any(history.steps or history.drift for history in histories)
-    assert histories[1].verdict(lower_is_better=True) is Verdict.UNCHANGED
+    assert histories[1].verdict() is Verdict.UNCHANGED
 
 
 def test_nothing_in_is_nothing_out() -> None:

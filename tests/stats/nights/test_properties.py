@@ -53,8 +53,7 @@ def test_a_larger_change_is_found_as_often_as_a_small_one(new_nights: int) -> No
         logs = quiet_site.copy()
         logs[:10, -new_nights:] += size * SD
         is_found = (
-            bool(history.steps) or history.is_worse_last_night(lower_is_better=True)
-            for history in judged(logs)[:10]
+            bool(history.steps) or history.is_worse_last_night() for history in judged(logs)[:10]
         )
         shares.append(sum(is_found))
     assert shares == sorted(shares)

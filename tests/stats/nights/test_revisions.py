@@ -113,7 +113,7 @@ def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
     for night in (101, 102, 103):
         pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
         newest_nights = [
-            replace(history, previous_history=previous).recovered_night(lower_is_better=True)
+            replace(history, previous_history=previous).recovered_night()
             for history, previous in pairs
         ]
         ratio_lists.append([round(newest.ratio, 1) for newest in newest_nights if newest])
@@ -125,8 +125,10 @@ def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
     logs[:, 100:] += math.log(1.3)
     for newest, previous in zip(judged(logs), judged(logs[:, :101]), strict=True):
         history = replace(newest, previous_history=previous)
-        assert history.steps and history.recovered_night(lower_is_better=True) is None
-        assert history.recovered_night(lower_is_better=False) is None
+        assert history.steps and history.recovered_night() is None
+        previous = replace(previous, lower_is_better=False)
+        history = replace(newest, previous_history=previous, lower_is_better=False)
+        assert history.recovered_night() is None
 
 
 @pytest.mark.parametrize(
@@ -142,9 +144,10 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     before: float, after: float, lower_is_better: bool, verdict: Verdict
 ) -> None:
     segments = (Segment(0, 100, 1.0),)
-    history = known(segments=segments, mode_shares=ModeShares(20, before, after, 1.08))
-    assert history.verdict(lower_is_better=lower_is_better) is verdict
-    summary = judge_series(history, lower_is_better=lower_is_better)
+    shares = ModeShares(20, before, after, 1.08)
+    history = known(segments=segments, mode_shares=shares, lower_is_better=lower_is_better)
+    assert history.verdict() is verdict
+    summary = judge_series(history)
     share = after if lower_is_better else 1 - after
     assert f"in {share:.0%}".replace("%", "") in summary.ratio_text.replace(
         "\N{NO-BREAK SPACE}", ""
@@ -152,5 +155,4 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     assert "of 20 nights" in summary.ratio_text and summary.is_alarm is (
         verdict is Verdict.FLAPPING
     )
-    accepted_verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=85)
-    assert accepted_verdict is Verdict.UNCHANGED
+    assert history.verdict(accepted_night=85) is Verdict.UNCHANGED

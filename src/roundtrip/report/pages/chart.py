@@ -23,7 +23,7 @@ from roundtrip import units
 from roundtrip.content import plot
 from roundtrip.content.nights import JudgedSeries, NightVerdicts, series_fact_subjects
 from roundtrip.content.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
-from roundtrip.content.series import SeriesPoint, changes_of_series, display_unit
+from roundtrip.content.series import Calendar, SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.drawing import ThumbnailDrawing
 from roundtrip.units import UNPRINTED_UNITS, Unit
 
@@ -46,26 +46,32 @@ _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
 def pack_all_series(
-    judged_series: Sequence[JudgedSeries], verdicts: NightVerdicts
+    judged_series: Sequence[JudgedSeries], plots: Sequence[Plot], calendar: Calendar
 ) -> dict[str, Any]:
-    """All series packed, with spikes and outlines; "kinds": distinct `_point_attributes`."""
+    """All series packed, with spikes and outlines of their `plots`; "kinds": distinct
+    `_point_attributes`.
+    """
     kinds = sorted(
         {_point_attributes(point) for judged in judged_series for point in judged.series.points}
     )
     kind_index = {kind: index for index, kind in enumerate(kinds)}
-    packed_series = [_pack_series(judged, verdicts, kind_index) for judged in judged_series]
+    packed_series = [
+        _pack_series(judged, figure.views, calendar, kind_index)
+        for judged, figure in zip(judged_series, plots, strict=True)
+    ]
     return {"kinds": [list(kind) for kind in kinds], "series": packed_series}
 
 
 def _pack_series(
     judged: JudgedSeries,
-    verdicts: NightVerdicts,
+    views: Sequence[View],
+    calendar: Calendar,
     index_by_attributes: Mapping[tuple[Any, ...], int],
 ) -> dict[str, Any]:
     series, points = judged.series, judged.series.points
     factor, unit = display_unit(series)
     runs: list[int] = []  # of consecutive nights: first, count, first, count, ...
-    for index in (verdicts.calendar.index(point.night) for point in points):
+    for index in (calendar.index(point.night) for point in points):
         if runs and index == sum(runs[-2:]):
             runs[-1] += 1
         else:
@@ -77,7 +83,6 @@ def _pack_series(
         parts = np.rint(np.abs(ends - medians) / np.abs(medians) * END_UNITS_PER_MEDIAN)
     codes = np.where(np.isfinite(parts), np.minimum(parts, _MAX_END_CODE), MISSING_END_CODE)
     width = "<u2" if len(index_by_attributes) > _VALUES_PER_BYTE else "u1"
-    views = series_plot(judged, verdicts).views
     names = [{"name": curve.name} for curve in views[0].curves]
     return {
         "key": series.key,
@@ -317,5 +322,5 @@ def _axis_range(values: Sequence[float]) -> tuple[float, float]:
     """The ends of the axis: the values with a margin, so wide that noise looks small."""
     low, high = min(values), max(values)
     middle = (low + high) / 2
-    half = max((high - low) * 0.62, abs(middle) * 0.015, math.ulp(1.0))
+    half = max((high - low) * 0.62, abs(middle) * 0.015) or 1.0
     return middle - half, middle + half

@@ -114,6 +114,7 @@ def render_page(page: HistoryPage) -> str:
     all_series = [judged.series for judged in verdicts.judged_series]
     notes = [(calendar.index(night), text) for night, text in page.night_notes if night in calendar]
     judged_series = series_with_figures(verdicts)
+    plots = [chart.series_plot(judged, verdicts, notes) for judged in judged_series]
     notice = labels.label_notice(labels.history_labels_by_environ(page.provenance))
     return renderers.render_template(
         "history.html.j2",
@@ -134,8 +135,8 @@ def render_page(page: HistoryPage) -> str:
         answers=history_answers(verdicts, page.confirmation.sentence),
         searches=page.cause_searches,
         rows=[
-            _series_row(judged, verdicts, notes, page.confirmation.describe_series(judged))
-            for judged in judged_series
+            _series_row(judged, verdicts, figure, page.confirmation.describe_series(judged))
+            for judged, figure in zip(judged_series, plots, strict=True)
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
         level=units.ConfidenceLevel(page.settings.confidence_level),
@@ -148,7 +149,7 @@ def render_page(page: HistoryPage) -> str:
         environs=sorted({series.environ for series in all_series} - {""}),
         nights=_night_entries(page, verdicts),
         recorded=bool(page.report_link_by_night or page.night_notes or verdicts.changes_by_night),
-        data=plot.escaped_json(_script_data(page, verdicts, judged_series)),
+        data=plot.escaped_json(_script_data(page, verdicts, judged_series, plots)),
     )
 
 
@@ -177,7 +178,10 @@ def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str,
 
 
 def _script_data(
-    page: HistoryPage, verdicts: NightVerdicts, judged_series: Sequence[JudgedSeries]
+    page: HistoryPage,
+    verdicts: NightVerdicts,
+    judged_series: Sequence[JudgedSeries],
+    plots: Sequence[plot.Plot],
 ) -> dict[str, object]:
     calendar = verdicts.calendar
     return {
@@ -188,7 +192,7 @@ def _script_data(
             calendar.index(night): list(map(_change_entry, changes))
             for night, changes in verdicts.changes_by_night.items()
         },
-        **chart.pack_all_series(judged_series, verdicts),
+        **chart.pack_all_series(judged_series, plots, calendar),
     }
 
 
@@ -201,7 +205,7 @@ def _change_entry(change: FactChange) -> list[object]:
 def _series_row(
     judged: JudgedSeries,
     verdicts: NightVerdicts,
-    notes: Sequence[tuple[int, str]],
+    figure: plot.Plot,
     confirmation_sentence: str,
 ) -> _SeriesRow:
     factor, unit = display_unit(judged.series)
@@ -213,7 +217,7 @@ def _series_row(
     steps = [step.night for step in judged.history.steps]
     levels = [medians.get(night) for night in nights]
     sparkline = chart.sparkline(levels, steps, judged.history.spikes)
-    drawings = plot_drawings(judged.series.key, chart.series_plot(judged, verdicts, notes))
+    drawings = plot_drawings(judged.series.key, figure)
     return _SeriesRow(judged, sparkline, drawings, newest, story)
 
 
@@ -254,4 +258,5 @@ def _findings_text(
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
         sentences.append(f"{accepted}: {annotation.text}.")
     usage = f"{series_history.nights_used} of {len(judged.series.points)} values were used."
-    return " ".join([usage, *sentences])
+    zeros = f"{judged.zero_text}." if judged.zero_text else ""
+    return " ".join(filter(None, [usage, zeros, *sentences]))

@@ -26,8 +26,6 @@ from roundtrip.cause import page
 from roundtrip.content import data, labels
 from roundtrip.content.blocks import StrongText
 from roundtrip.content.data import BundleData
-from roundtrip.content.nights import judge_series
-from roundtrip.content.series import split_series
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import detection, ledger, published
@@ -328,9 +326,8 @@ def _summarize(
         return data.read_bundle(bundle)
 
     verdicts: Counter[Verdict] = Counter()
-    for series in split_series(site_history.nights):
-        series_history = site_history.series_histories[tuple(series.identity.values())]
-        verdicts[judge_series(series_history, lower_is_better=series.lower_is_better).verdict] += 1
+    for series_history in site_history.series_histories.values():
+        verdicts[series_history.verdict()] += 1
     return HistorySummary(
         source_digest=source.digest,
         page_sha256=page_sha256,

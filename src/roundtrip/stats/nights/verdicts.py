@@ -12,6 +12,10 @@ from enum import StrEnum
 
 from roundtrip.stats.verdicts import VerdictColour
 
+#: A median of 0 has no logarithm.  It counts as this share of the least other median of its series,
+#: as values below a limit of detection do (R. W. Hornung, L. D. Reed, Appl. Occup. Environ. Hyg. 5,
+#: 1990).
+ZERO_SHARE = 2**-0.5
 #: A level has returned if its distance from the old one is at most this share of the change.
 _MAX_RETURN_SHARE = 0.35
 #: A change point at most so many nights from a reported one is the same, moved.
@@ -207,6 +211,8 @@ class SeriesHistory:
     mode_shares: ModeShares | None = None
     previous_history: SeriesHistory | None = None
 
+    lower_is_better: bool = True
+
     @property
     def spikes(self) -> tuple[int, ...]:
         """The nights of all incidents."""
@@ -224,13 +230,11 @@ class SeriesHistory:
         end = self.segments[-1].end if self.segments else step.night + step.nights
         return end + self.nights_without_value - step.night <= self.news_nights
 
-    def unreversed_steps(
-        self, *, lower_is_better: bool, accepted_night: int = -1
-    ) -> tuple[Step, ...]:
+    def unreversed_steps(self, accepted_night: int = -1) -> tuple[Step, ...]:
         """Change points for the worse after `accepted_night` that no later level reversed."""
         result: list[Step] = []
         for index, step in enumerate(self.steps):
-            is_worse = (step.ratio > 1) == lower_is_better and step.is_effect(self.min_effect)
+            is_worse = (step.ratio > 1) == self.lower_is_better and step.is_effect(self.min_effect)
             ratio_since = math.prod(later.ratio for later in self.steps[index:])
             is_back = _has_returned(ratio_since, step.ratio, self.min_effect)
             if is_worse and step.night > accepted_night and not is_back:
@@ -278,25 +282,24 @@ class SeriesHistory:
             return "the level wanders"
         return "the newest night weakens its evidence below the threshold"
 
-    def recovered_night(self, *, lower_is_better: bool) -> NewestNight | None:
+    def recovered_night(self) -> NewestNight | None:
         """The night before, if it was reported as worse and last night shows no sign of it."""
         previous = self.previous_history
         if previous is None or self.newest_night is None:
             return None
-        if not previous.is_worse_last_night(lower_is_better=lower_is_better):
+        if not previous.is_worse_last_night():
             return None
-        is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
         start = previous.segments[-1].end - 1 - _MAX_SAME_STEP_NIGHTS
         later = [step for step in self.steps if step.night > start]
-        has_step = any((step.ratio > 1) == lower_is_better for step in later)
-        return None if is_worse or has_step else previous.newest_night
+        has_step = any((step.ratio > 1) == self.lower_is_better for step in later)
+        return None if self.is_worse_last_night() or has_step else previous.newest_night
 
-    def worse_flapping(self, *, lower_is_better: bool) -> Flapping | None:
+    def worse_flapping(self) -> Flapping | None:
         """Flapping for the worse; None if there is none."""
-        flaps = (odd for odd in self.flapping if (odd.ratio > 1) == lower_is_better)
+        flaps = (odd for odd in self.flapping if (odd.ratio > 1) == self.lower_is_better)
         return next(flaps, None)
 
-    def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> ModeShares | None:
+    def worse_mode(self, accepted_night: int = -1) -> ModeShares | None:
         """The share of the worse of two modes, if it changed after night `accepted_night`.
 
         `ratio` is the worse mode over the other.
@@ -304,18 +307,18 @@ class SeriesHistory:
         shares = self.mode_shares
         if shares is None or self.segments[-1].end - shares.nights <= accepted_night:
             return None
-        if lower_is_better:
+        if self.lower_is_better:
             return shares
         return ModeShares(shares.nights, 1 - shares.before, 1 - shares.after, 1 / shares.ratio)
 
-    def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
+    def is_worse_last_night(self) -> bool:
         """Whether the newest night is worse than predicted, by at least the least effect."""
         if self.newest_night is None or not self.newest_night.is_outside:
             return False
         change = self.newest_night.ratio - 1
-        return (change > 0) == lower_is_better and abs(change) >= self.min_effect
+        return (change > 0) == self.lower_is_better and abs(change) >= self.min_effect
 
-    def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
+    def verdict(self, accepted_night: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
 
         The newest night takes precedence, then change points for the worse, then flapping,
@@ -323,15 +326,15 @@ class SeriesHistory:
         nor that last night lacks a value.
         """
         is_new = not self.segments or self.segments[-1].end - 1 > accepted_night
-        if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
+        if is_new and self.is_worse_last_night():
             return Verdict.WORSE_LAST_NIGHT
         step = self.newest_step(accepted_night)
-        if step is not None and (step.ratio > 1) == lower_is_better:
+        if step is not None and (step.ratio > 1) == self.lower_is_better:
             return Verdict.REGRESSED
-        flapping = self.worse_flapping(lower_is_better=lower_is_better)
+        flapping = self.worse_flapping()
         if flapping and self.segments[-1].end - flapping.nights > accepted_night:
             return Verdict.FLAPPING
-        shares = self.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
+        shares = self.worse_mode(accepted_night)
         if shares and shares.after > shares.before:
             return Verdict.FLAPPING
         is_unclear = self.drift is not None or bool(self.reason) or self.nights_without_value > 0
