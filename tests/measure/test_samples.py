@@ -144,7 +144,7 @@ def bodies(draw: st.DrawFn) -> bytes:
     lines = []
     for _ in range(draw(st.integers(1, 4))):
         size, rep = draw(st.integers(0, 2**53)), draw(st.integers(0, 10**6))
-        row = f"netpipe,<Übung>,mpi,{size},measure,{rep},time_per_message,"
+        row = f"netpipe,<ÜBUNG>,mpi,{size},measure,{rep},time_per_message,"
         fields = f"{row}{draw(st.floats(1e-15, 1e15))!r},s".encode().split(b",")
         for _ in range(draw(st.integers(0, 2))):
             position, piece = draw(st.integers(0, len(fields) - 1)), draw(pieces)
