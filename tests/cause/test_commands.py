@@ -61,9 +61,8 @@ def test_no_variable_that_a_library_alone_is_for_reaches_what_is_measured(tmp_pa
 
 def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_path: Path) -> None:
     versions = [Version("x", variables=(("SIZE", "4"),))]
-    rate = launcher(
-        tmp_path, versions, launch_command="echo $SIZE", metric="(.+)", higher_is_better=True
-    )
+    options = {"metric": "(.+)", "higher_is_better": True}
+    rate = launcher(tmp_path, versions, launch_command="echo $SIZE", **options)
     assert rate.build(0) == "" and rate.launch(0) == 0.25
     wall_time = launcher(tmp_path, versions, launch_command="sleep 0.05")
     assert wall_time.launch(0) >= 0.05
@@ -166,9 +165,8 @@ def test_values_of_a_variable_double_or_are_listed() -> None:
     powers = commands.variable_versions("LIMIT", "1024", "8192", ())
     assert [version.name for version in powers] == [f"LIMIT={1 << at}" for at in range(10, 14)]
     choices = commands.variable_versions("BTL", "tcp", "ofi", ["sm"])
-    assert [version.variables for version in choices] == [
-        (("BTL", value),) for value in ("tcp", "sm", "ofi")
-    ]
+    variables = [version.variables for version in choices]
+    assert variables == [(("BTL", value),) for value in ("tcp", "sm", "ofi")]
     for name, old, values, complaint in (
         ("A B", "1", (), "name of an environment variable"),
         ("A", "tcp", (), "which values lie between"),

@@ -179,10 +179,9 @@ def test_only_nodes_in_use_are_switched(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_facts_that_contradict_each_other_are_refused() -> None:
+    first = FactChange("x", "variable A", "1", "2")
     with pytest.raises(UserError, match="contradict each other: A 1 → 2, and A 1 → 3"):
-        steps.split(
-            [FactChange("x", "variable A", "1", "2"), FactChange("", "A of partition p", "1", "3")]
-        )
+        steps.split([first, FactChange("", "A of partition p", "1", "3")])
 
 
 def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:

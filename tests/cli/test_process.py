@@ -293,9 +293,8 @@ def test_a_report_needs_the_address_space_that_is_documented(built: Path, tmp_pa
 @pytest.mark.nightly
 def test_a_revision_whose_number_no_integer_holds(built: Path, tmp_path: Path) -> None:
     number = "r" + "9" * 5000
-    result = roundtrip(
-        "report", built, "--output", tmp_path, "--supersedes", number, "--reason", "a typo"
-    )
+    options = ("--supersedes", number, "--reason", "a typo")
+    result = roundtrip("report", built, "--output", tmp_path, *options)
     one_line(result, "there is no revision r9")
 
 

@@ -54,10 +54,9 @@ def test_claims_are_corrected_together_and_ranked_by_evidence(tree: Tree, betwee
     comparison = between(*sides(tree()))
     verdicts = [row.verdict for row in comparison.rows if row.verdict]
     assert len(verdicts) == len(comparison.rows) > 6
-    assert [verdict.q for verdict in verdicts] == pytest.approx(
-        q_values([verdict.p for verdict in verdicts])
-    )
-    assert [verdict.p for verdict in verdicts] == sorted(verdict.p for verdict in verdicts)
+    p_values = [verdict.p for verdict in verdicts]
+    assert [verdict.q for verdict in verdicts] == pytest.approx(q_values(p_values))
+    assert p_values == sorted(p_values)
 
 
 def test_the_least_regression_that_fails_can_be_chosen(tree: Tree, between: Between) -> None:
@@ -207,14 +206,11 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
     with content(other.path / "env" / "host.json") as host:
         host["system"]["kernel"] = "6.12.0"
         host["load_average"] = [9]
-    change_all(
-        other, "run.json", placement=[{"rank": rank, "host": "n2", "cpus": [5]} for rank in (0, 1)]
-    )
-    change_all(other, "run.json", hosts=["n2"])
+    places = [{"rank": rank, "host": "n2", "cpus": [5]} for rank in (0, 1)]
+    change_all(other, "run.json", placement=places, hosts=["n2"])
     comparison = between(one.path, other.path)
-    differences = {
-        fact.name: (fact.base, fact.new) for fact in model.facts_to_show(comparison, False)
-    }
+    shown = model.facts_to_show(comparison, False)
+    differences = {fact.name: (fact.base, fact.new) for fact in shown}
     assert differences.pop("nodes")[0] != ""
     assert differences == {
         "system kernel": ("6.1.0-40-amd64", "6.12.0"),
