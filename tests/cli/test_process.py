@@ -237,6 +237,12 @@ def test_a_title_is_no_markup() -> None:
         assert "[/b] [red]x" in out.getvalue()
 
 
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UserError, match="not a regular file"):
+        files.read_bytes(tmp_path / "fifo")
+
+
 def test_json_that_is_read_can_be_written() -> None:
     assert files.parse_json('["\\ud83d\\ude00", 18446744073709551615]') == ["😀", 2**64 - 1]
     for text in ("-Infinity", "1" + "0" * 20):

@@ -1,6 +1,7 @@
 """What is claimed of two sides, what is only shown or not compared, and when a run may stop."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -301,6 +302,12 @@ def test_a_run_stops_when_decided(tree: Tree) -> None:
     (line,) = messages
     decided_count = len(result.rows) - open_count
     assert line.startswith(f"round 20: {decided_count} of {len(result.rows)} decided")
+
+
+def test_of_many_open_claims_the_first_are_named(tree: Tree) -> None:
+    run_watch, messages = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
+    assert not run_watch.should_stop()
+    assert re.search(r"; open: .* more rounds?, .*; \d+ more$", messages[0])
 
 
 def test_nothing_is_said_before_it_can_be(tree: Tree) -> None:
