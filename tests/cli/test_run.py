@@ -49,6 +49,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
         return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
     site = SimpleNamespace(
+        warnings=[],
         **{"name": "box", "spack_folder": None, "partitions": {"smp": {"scheduler": "local"}}},
         **{"system": {}, "toolchains": {}, "folder": tmp_path},
     )

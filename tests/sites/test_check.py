@@ -98,7 +98,7 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
 ) -> None:
     edit_data(checkout, old, new)
     (detail,) = faults(checkout)
-    assert detail.startswith("does not load: reframe --show-config failed on site 'infiniband'")
+    assert detail.startswith(str(checkout / "site-configs"))
     assert fault in detail
 
 

@@ -126,6 +126,14 @@ def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str
     )
 
 
+def test_a_wrong_size_of_a_partition_has_its_line_in_the_site(sites: Path) -> None:
+    file = sites / "infiniband" / "site.toml"
+    text = f'{file.read_text()}\n[scheduler_partition.gpu]\nnodes = "4"\n'
+    line = text.splitlines().index('nodes = "4"') + 1
+    with pytest.raises(UserError, match=f"^{file}:{line}: partition.ib-rc.extras.nodes: input"):
+        read(file, text)
+
+
 def test_a_fabric_lies_over_the_base_of_any_scheduler(sites: Path) -> None:
     base = (sites / "base" / "slurm.toml").read_text().replace("--partition=", "-q ")
     base = base.replace("--switches=1@10:00", "-l place=group=switch")
@@ -173,6 +181,7 @@ def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
             '["infiniband"]',
             "partition 'ib-rc' has no `scheduler`: the base of one is the first of ",
         ),
+        ('["slurm"]', "no partition: after the scheduler's base comes a fabric's, as in base"),
         (
             "3",
             "base: there is no '3'; there are: ethernet, infiniband, machine, rdma, roce, slurm,",

@@ -194,8 +194,9 @@ def check(
         raise UserError("--json and --live: give one of them")
     site = Site(name, paths.checkout())
     findings = collect_findings(site, scripts)
-    for warning in site.warnings:
-        common.print_warning(warning)
+    if not any(item.subject == data.SITE_FILE for item in findings):
+        for warning in site.warnings:
+            common.print_warning(warning)
     if as_json:
         print(
             output.json_text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]})

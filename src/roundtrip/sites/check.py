@@ -49,7 +49,7 @@ def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[
     scripts = []
     for case, text in text_by_case.items():
         for path, placeholder in placeholder_by_path.items():
-            text = text.replace(path, placeholder)
+            text = re.sub(rf"{re.escape(path)}(?![\w.-])", placeholder, text)
         scripts.append(JobScript(case, re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)))
     return scripts
 
@@ -117,6 +117,10 @@ def check_partitions(site: Site) -> list[Finding]:
 
 def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
     """Return the findings of all checks of `site`; write scripts to `scripts_folder`, if given."""
+    try:
+        _ = site.site_data
+    except UserError as error:
+        return [Finding("fault", SITE_FILE, str(error))]
     scripts, script_fault = [], ""
     try:
         scripts = render_job_scripts(site)  # first: it also reads ReFrame's configuration

@@ -119,8 +119,7 @@ class Site:
         self.checkout = checkout
         sites = checkout / "site-configs"
         self.folder = sites / name
-        #: A line for each former spelling in site.toml, once `site_data` is read.
-        self.warnings: list[str] = []
+        self._warnings: list[str] = []
         if not is_name(name) or not (self.folder / "reframe.py").is_file():
             names = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
             raise UserError(f"unknown site '{name}'; there are: {', '.join(names)}")
@@ -137,7 +136,12 @@ class Site:
         file = self.folder / data.SITE_FILE
         if not file.is_file():
             return None
-        return site_file.read_site_data(file, self.checkout, self.warnings.append)
+        return site_file.read_site_data(file, self.checkout, self._warnings.append)
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line for each former spelling in site.toml."""
+        return self._warnings if self.site_data else []
 
     @cached_property
     def environment(self) -> dict[str, str]:

@@ -64,6 +64,10 @@ def read_site_data(
     if scheduler_partitions:
         placeholders = {"partition": next(iter(scheduler_partitions)), **placeholders}
     partitions: Any = data.pop("partition", {})
+    if not partitions:
+        message = "no partition: after the scheduler's base comes a fabric's, as in "
+        message += 'base = ["slurm", "infiniband"]; or write a table [partition.NAME]'
+        raise tables.error_at_key(message, ("base",), key_lines, file)
     if isinstance(partitions, dict):
         partitions = _repeat_partitions(partitions, scheduler_partitions, key_lines)
         _inherit_key_lines(key_lines, partitions)
@@ -136,6 +140,9 @@ def _repeat_partitions(
                 copies[copy] = table
                 continue
             extras = {**table.get("extras", {}), **size}
+            for size_key in size:
+                if source := key_lines.get(("scheduler_partition", name, size_key)):
+                    key_lines[("partition", copy, "extras", size_key)] = source
             copies[copy] = {
                 **table,
                 "extras": extras,
