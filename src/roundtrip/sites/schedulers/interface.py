@@ -319,7 +319,7 @@ class Scheduler:
         return None
 
     def allocation_commands(self) -> tuple[str, str]:
-        """Two shell pipelines: one prints the job and its nodes, one the other jobs on its nodes."""
+        """Two shell pipelines: one prints the job and its nodes, one the other jobs on them."""
         return "true", "true"
 
     def parse_allocation(self, text: str) -> Allocation:
