@@ -51,7 +51,7 @@ _BASE_BY_FABRIC = {
     ),
     "ethernet": _FabricBase("Ethernet, UCX", "infiniband", ("interface",)),
     "tcp": _FabricBase("Ethernet, each MPI's own TCP", "infiniband", ("interface",)),
-    MACHINE_FABRIC: _FabricBase("This machine, no scheduler, software by Spack", "spack"),
+    MACHINE_FABRIC: _FabricBase("This machine, no scheduler", "spack"),
 }
 
 
