@@ -144,7 +144,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             write_launch(item.case, folder)
             return launch_s
 
-        facts = {"spack_folder": None, "system": {}, "toolchains": {}}
+        facts = {"spack_folder": None, "system": {}, "toolchains": {}, "warnings": []}
         site = local_site(folder=tmp_path, checkout=tmp_path, **facts)
         for module, name, substitute in (
             (time, "monotonic", lambda: clock[0]),
