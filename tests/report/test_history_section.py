@@ -204,8 +204,8 @@ def test_a_night_that_stands_alone_is_named_and_the_audit_finds_no_fault(
 ) -> None:
     text = renderers.render_markdown(report)
     assert "Outside the range that earlier nights predict" in text
-    assert "times the level of its series" in text
-    table = find_table(part, "This night")
+    assert "over the level of its series" in text
+    table = find_table(part, "The value of this night")
     assert {row[0].linked_series_key for row in table.rows} <= report.history_series_keys - {""}
     audit = text.split("Self-audit", 1)[-1].splitlines()
     assert [line for line in audit if "| fail" in line and history.SECTION_TITLE in line] == []

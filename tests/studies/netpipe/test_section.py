@@ -246,7 +246,7 @@ def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
 def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> None:
     document = report(make_tree(launches=6, environs=(OPENMPI,)))
     tables = document.table_by_file_name.values()
-    effect = next(table for table in tables if "leaving" in table.caption)
+    effect = next(table for table in tables if "undisturbed ones" in table.caption)
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
     assert 0.3 < float(effect.rows[0][5].text) < 3
     assert "005/openmpi41-boost181" in renderers.render_markdown(document)

@@ -64,7 +64,7 @@ def test_goals_are_judged_by_their_intervals(section: ReportSection) -> None:
 
 def test_flatness_in_hand_overs_stands_beside_that_in_time() -> None:
     section = study_section(ring_data(TRANSPORT_COSTS, change=triple_time_at_10_kb))
-    goals = find_table(section, "A region's pass inside")
+    goals = find_table(section, "A pass of a region inside")
     cells = dict(zip((column.name for column in goals.columns), goals.rows[1], strict=True))
     time_flatness, hand_over_flatness = (
         cells[f"Largest / smallest{suffix}"] for suffix in ("", ", in hand-overs")
@@ -78,7 +78,7 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
         return None if (launch, variant, size) == (3, "cache-line", SIZES[-1]) else 1
 
     section = study_section(ring_data(TRANSPORT_COSTS, change=change))
-    _, row = find_table(section, "A region's pass inside").rows
+    _, row = find_table(section, "A pass of a region inside").rows
     assert not row[4].text.endswith("launches")
     assert row[5].text.endswith("; measured in 9 of 10 launches")
 
