@@ -19,12 +19,12 @@ from support.json_files import edit
 from support.synthetic import SyntheticTree
 
 from roundtrip.cli import common
-from roundtrip.compare.side import open_sources
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import bundle, store
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
+from roundtrip.report.compare.side import open_sources
 from roundtrip.report.pages import write
 
 ENVIRON = "openmpi41-boost181"

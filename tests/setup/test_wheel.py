@@ -75,7 +75,7 @@ TESTS = (
     "tests/stats/nights/test_revisions.py",
     "tests/report/test_render.py",
     "tests/measure/test_matrix.py",
-    "tests/compare/test_forms.py",
+    "tests/report/compare/test_forms.py",
 )
 
 

@@ -37,7 +37,7 @@ from roundtrip.study import (
 )
 
 SRC = Path(studies.__file__).parents[1]
-SHARED = ("cause", "compare", "history", "measure", "report", "stats")
+SHARED = ("cause", "content", "history", "measure", "report", "stats")
 SAMPLES = Path(__file__).parents[2] / "samples/reports"
 #: Planned claims of a sample for which no launch had the time.
 UNMEASURED = {"ring": 1}

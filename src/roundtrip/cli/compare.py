@@ -24,9 +24,9 @@ from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
-    from roundtrip.compare.comparison import Watch
-    from roundtrip.compare.model import Comparison
-    from roundtrip.compare.side import Sources
+    from roundtrip.report.compare.comparison import Watch
+    from roundtrip.report.compare.model import Comparison
+    from roundtrip.report.compare.side import Sources
 
 
 class ComparisonFormat(StrEnum):
@@ -82,7 +82,7 @@ def compare(
         require_writable(output)
     if new is not None and (toolchains or by):
         raise UserError("--toolchains and --by choose two sides of one source: leave NEW out")
-    from roundtrip.compare import comparison, side  # takes a second to load
+    from roundtrip.report.compare import comparison, side  # takes a second to load
 
     with side.open_sources(paths.reports()) as sources:
         if new is not None:
@@ -102,7 +102,7 @@ def compare(
 
 def _two_values_of_key(sources: Sources, source: str, key: str) -> list[str]:
     """The values of `key` in a source that has two."""
-    from roundtrip.compare.side import KEYS
+    from roundtrip.report.compare.side import KEYS
 
     if key not in KEYS:
         raise UserError(f"--by {key}: legal are {', '.join(KEYS)}")
@@ -121,7 +121,7 @@ def _write_comparison(
     """Print the comparison, or write it to `output`."""
     from rich.console import Console
 
-    from roundtrip.compare import forms
+    from roundtrip.report.compare import forms
 
     if form is ComparisonFormat.TABLE:
         text = forms.as_text(comparison, everything, None if output else Console())
@@ -200,7 +200,7 @@ def ab(
     context.with_resource(tree.hold_site(here, declaration.name, wait, print_status))
     run_tree = _open_tree(run_tree, declaration, here, plan)
     # These take a second to load, which a fault in the arguments need not spend.
-    from roundtrip.compare.comparison import Watch
+    from roundtrip.report.compare.comparison import Watch
 
     watch = Watch(run_tree.path, base, new, tell=print_status, fail_on=threshold)
     is_interrupted = _launch_until_decided(declaration, here, plan, run_tree, watch)

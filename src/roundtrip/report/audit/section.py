@@ -51,9 +51,9 @@ RULES = sorted(
 )
 #: The meaning of the worst result of a rule, the worst first.
 _TEXT_BY_RESULT: dict[RuleResult, str] = {
-    "fail": "fail somewhere",
-    "pass": "pass wherever the facts are known",
-    "not applicable": "are not applicable anywhere",
+    "fail": "Fail somewhere",
+    "pass": "Pass wherever the facts are known",
+    "not applicable": "Not applicable anywhere",
 }
 _METHOD_NOTE = (
     "Each verdict is computed from facts: from the bundle, from the layout of this report, or "
@@ -95,7 +95,7 @@ def build_section(
         rules[worst].append(f"C{rule.number}")
     items = tuple(
         (
-            StrongText(f"{len(rules[result])} {_TEXT_BY_RESULT[result]}: "),
+            StrongText(f"{_TEXT_BY_RESULT[result]} ({len(rules[result])}): "),
             f"{', '.join(rules[result])}.",
         )
         for result in COLOUR_BY_RESULT

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roundtrip import units
-from roundtrip.compare.side import Fact, Pair, Side, SideCase
 from roundtrip.content.blocks import Cell, Column, StatusColour
+from roundtrip.report.compare.side import Fact, Pair, Side, SideCase
 from roundtrip.report.speeds import SpeedPoint
 from roundtrip.stats.sequential import MAX_FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels

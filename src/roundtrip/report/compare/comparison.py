@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roundtrip.compare import model
-from roundtrip.compare.model import Comparison, Row, Series, Status
-from roundtrip.compare.side import Pair, Side, SideCase, facts
 from roundtrip.content import data
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan_launches
 from roundtrip.report import speeds
+from roundtrip.report.compare import model
+from roundtrip.report.compare.model import Comparison, Row, Series, Status
+from roundtrip.report.compare.side import Pair, Side, SideCase, facts
 from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
 from roundtrip.stats.sequential import forecast_rounds
 from roundtrip.stats.settings import Levels

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare.conftest import OPENMPI
+from report.compare.conftest import OPENMPI
 
-from roundtrip.compare.side import Sources, parse_spec
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.report import publish
+from roundtrip.report.compare.side import Sources, parse_spec
 
 Tree = Callable[..., Any]
 

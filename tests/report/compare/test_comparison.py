@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare.conftest import MPICH, OPENMPI, THIRD, change_all, sides
+from report.compare.conftest import MPICH, OPENMPI, THIRD, change_all, sides
 from support.json_files import content, edit
 from support.simulated import simulate
 
-from roundtrip.compare import comparison, model
-from roundtrip.compare.comparison import Watch
-from roundtrip.compare.model import Comparison, Row, Status
-from roundtrip.compare.side import Fact
 from roundtrip.errors import UserError
 from roundtrip.measure import records
+from roundtrip.report.compare import comparison, model
+from roundtrip.report.compare.comparison import Watch
+from roundtrip.report.compare.model import Comparison, Row, Status
+from roundtrip.report.compare.side import Fact
 from roundtrip.stats.verdicts import q_values
 
 Tree = Callable[..., Any]

@@ -13,9 +13,6 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from roundtrip import output, units
-from roundtrip.compare import model
-from roundtrip.compare.model import Comparison, Row, Status
-from roundtrip.compare.side import Fact, Side, SideCase
 from roundtrip.content.blocks import (
     Block,
     BulletList,
@@ -28,6 +25,9 @@ from roundtrip.content.blocks import (
     text_cells,
     text_columns,
 )
+from roundtrip.report.compare import model
+from roundtrip.report.compare.model import Comparison, Row, Status
+from roundtrip.report.compare.side import Fact, Side, SideCase
 from roundtrip.units import printable
 
 #: Columns of a table in a file or a pipe; below `_MIN_WIDE_WIDTH` columns, the narrow table is

@@ -8,14 +8,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from compare.conftest import MPICH, OPENMPI, THIRD, sides
+from report.compare.conftest import MPICH, OPENMPI, THIRD, sides
 from rich.console import Console
 from support.command import parse_answer
 
 from roundtrip import units
-from roundtrip.compare import forms, model
-from roundtrip.compare.model import Comparison, Series
-from roundtrip.compare.side import Fact
+from roundtrip.report.compare import forms, model
+from roundtrip.report.compare.model import Comparison, Series
+from roundtrip.report.compare.side import Fact
 from roundtrip.stats.verdicts import Verdict
 
 RUN = "local/synthetic/2026-11-21 07:00 UTC"

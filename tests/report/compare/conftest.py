@@ -8,9 +8,9 @@ import pytest
 from support.json_files import edit
 from support.synthetic import SyntheticTree
 
-from roundtrip.compare import side
-from roundtrip.compare.comparison import compare
-from roundtrip.compare.model import Comparison
+from roundtrip.report.compare import side
+from roundtrip.report.compare.comparison import compare
+from roundtrip.report.compare.model import Comparison
 
 OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 FIRST = "2026-11-21T07:00:00Z"
