@@ -27,10 +27,10 @@ _PLAIN = """
 concerned constant cost costs data datatypes delay discarded done evidence expected fact fail
 figure file find fixed flags for found free from gain hand has here in it its kb kib largest
 launched least library link longer made make mb mb/s measured median memory message messages
-messages/s mflop/s mib million ms most no ns number of one open or other our ours outcome over own pair
+messages/s mflop/s mib million ms most no ns number of one open or other our ours over own pair
 pattern per process processor processors rate reason resolution result rule s said same says
 size sizes smallest speeds status than the theirs theoretical they this time times to today type
-undisturbed up value version was we what where why with µs best mpi-shm mpi-sync mpi-typed
+undisturbed up value outcome version was we what where why with µs best mpi-shm mpi-sync mpi-typed
 pvm-xdr
 adapters benchmark binding communication compute copying efficiency firmware governor kernel
 microcode mpi netpipe node npb osu overhead peak processing rank ranks rtt smt source speed-up
