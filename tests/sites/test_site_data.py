@@ -107,6 +107,25 @@ def read(file: Path, text: str) -> tuple[data.SiteData, list[str]]:
     return site_file.read_site_data(file, file.parents[2], warnings.append), warnings
 
 
+def test_the_bases_that_an_earlier_version_laid_out_are_read(sites: Path) -> None:
+    """A campaign folder keeps its copy: `slurm-ucx` was one file, over `slurm`."""
+    file = sites / "infiniband" / "site.toml"
+    text = file.read_text().replace('["slurm", "infiniband"]', '"infiniband"')
+    site, _ = read(file, text)
+    base = sites / "base"
+    ucx = (base / "ucx.toml").rename(base / "slurm-ucx.toml")
+    ucx.write_text(f'base = "slurm"\n{ucx.read_text()}')
+    for name, lower in {"infiniband": "rdma", "rdma": "slurm-ucx"}.items():
+        layer = base / f"{name}.toml"
+        layer.write_text(re.sub("base = .*", f'base = "{lower}"', layer.read_text(), count=1))
+    former_site, warnings = read(file, text)
+    assert former_site == site
+    assert warnings[-2:] == [
+        f'{base}/rdma.toml:2: base is a list now: base = ["slurm-ucx"]',
+        f'{base}/slurm-ucx.toml:1: base is a list now: base = ["slurm"]',
+    ]
+
+
 @pytest.mark.parametrize("fabric", ["infiniband", "roce"])
 def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str) -> None:
     """A fabric lay over Slurm's base, and a Slurm partition had a table of another name."""
@@ -164,6 +183,44 @@ def test_a_list_goes_on_that_of_the_bases_or_replaces_it(
     assert site.partition["ib-ud"].access == expected
     site, _ = read(file, f"{file.read_text()}\n[partition.ib-rc]\nwithout = ['...', 'mpich']\n")
     assert site.partition["ib-rc"].without == ("mpich",)
+
+
+def test_a_list_for_both_sides_of_a_link_that_extends_none_is_its_own_items(sites: Path) -> None:
+    file = sites / "infiniband" / "site.toml"
+    site, _ = read(
+        file, f"{file.read_text()}\n[every_partition.extras]\nacross = ['...', '{{a}}']\n"
+    )
+    assert site.partition["ib-rc"].extras.across == ("{a}",)
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        (
+            "[every_partition]\naccess = ['--qos=x', '...']",
+            '2: "..." is the first item of a list that extends another',
+        ),
+        (
+            "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\nnodes = 4",
+            "1: slurm_partition is called scheduler_partition now",
+        ),
+    ],
+)
+def test_what_would_be_lost_is_refused(sites: Path, table: str, fault: str) -> None:
+    """Other items of a list, and a table beside one of its former name."""
+    file = sites / "infiniband" / "site.toml"
+    text = file.read_text()
+    line = len(text.splitlines()) + int(fault[0])
+    with pytest.raises(UserError, match=re.escape(f"{file}:{line}{fault[1:]}")):
+        read(file, f"{text}{table}\n")
+
+
+def test_a_partition_without_scheduler_has_its_line_where_no_base_is(sites: Path) -> None:
+    file = sites / "odin" / "site.toml"
+    text = file.read_text().replace('scheduler = "local"\n', "")
+    line = text.splitlines().index("[partition.infiniband]") + 1
+    with pytest.raises(UserError, match=f"^{file}:{line}: .*scheduler"):
+        read(file, text)
 
 
 def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:

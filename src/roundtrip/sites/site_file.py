@@ -76,7 +76,7 @@ def read_site_data(
                 continue
             local_placeholders = {**placeholders, **table.pop(_PLACEHOLDERS_KEY, {})}
             table = tables.merge_tables(defaults, table)
-            if "scheduler" not in table:
+            if "scheduler" not in table and ("base",) in key_lines:
                 message = f"partition '{key}' has no `scheduler`: the base of one is the first of "
                 message += 'several, as in base = ["slurm", "infiniband"]'
                 raise tables.error_at_key(message, ("base",), key_lines, file)
@@ -97,16 +97,21 @@ def _read_layers(
     data, key_lines = tables.read_toml(file)
     for former, key in _KEY_BY_FORMER_NAME.items():
         if former in data:
-            data[key] = data.pop(former)
             *_, first = paths = [path for path in key_lines if path[0] == former]
-            warn(str(tables.error_at_key(f"{former} is called {key} now", first, key_lines, file)))
+            notice = tables.error_at_key(f"{former} is called {key} now", first, key_lines, file)
+            if key in data:
+                raise notice
+            warn(str(notice))
+            data[key] = data.pop(former)
             key_lines |= {(key, *path[1:]): key_lines[path] for path in paths}
+    bases = sorted(path.stem for path in folder.glob("*.toml"))
     names = data.pop("base", [])
     if isinstance(names, str):
-        names = [*_BASES_BY_FORMER_BASE.get(names, (names,))]
+        successors = _BASES_BY_FORMER_BASE.get(names, (names,))
+        # A campaign folder that an earlier version laid out has the former files.
+        names = [*successors] if {*successors} <= {*bases} else [names]
         message = f"base is a list now: base = {json.dumps(names)}"
         warn(str(tables.error_at_key(message, ("base",), key_lines, file)))
-    bases = sorted(path.stem for path in folder.glob("*.toml"))
     layers = []
     for name in names if isinstance(names, list) else [names]:
         if name not in bases:
@@ -187,18 +192,16 @@ def _fill_placeholders(
     """Return `value` with its placeholders filled in, except in texts of keys `across`."""
     if isinstance(value, dict):
         return {
-            key: item
-            if key == "across"
-            else _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
+            key: _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [
-            _fill_placeholders(item, placeholders, path, key_lines, file)
-            for item in value
-            if item != tables.LIST_BELOW
-        ]
-    if not isinstance(value, str):
+        items = value[1:] if tables.LIST_BELOW in value[:1] else value
+        if tables.LIST_BELOW in items:
+            message = f'"{tables.LIST_BELOW}" is the first item of a list that extends another'
+            raise tables.error_at_key(message, path, key_lines, file)
+        return [_fill_placeholders(item, placeholders, path, key_lines, file) for item in items]
+    if not isinstance(value, str) or path[-1:] == ("across",):
         return value
     for name in _PLACEHOLDER_PATTERN.findall(value):
         if name not in placeholders:
