@@ -80,7 +80,7 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
     tree.amend_json("run.json", disturbance={"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]})
     reason = why(tree)
     assert reason is not None
-    start = "all 9 launches were disturbed, the first by throttled: the CPU "
+    start = "all 9 launches were disturbed, the first: throttled: the CPU "
     assert reason.startswith(start) and "`roundtrip doctor`" in reason
 
 

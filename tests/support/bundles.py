@@ -45,7 +45,7 @@ def set_column(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 def with_launch_medians(data: BundleData) -> BundleData:
-    """The same, with the launch medians of its samples, as `report.data.read_bundle` has them."""
+    """The same, with the launch medians of its samples, as `content.data.read_bundle` has them."""
     level = data.analysis.statistics.confidence_level
     dtypes = {
         name: CASES_SCHEMA[name] for name in CASES_SCHEMA if name not in data.launches.columns

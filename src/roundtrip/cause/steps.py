@@ -1,4 +1,4 @@
-"""A step in the nights of a site: the facts that differ, the facts among them that   can be
+"""A step in the nights of a site: the facts that differ, the facts among them that can be
 switched from here, and tests for the others."""
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def largest_unexplained(
 
     A search without a completed round, because of an outage, is none.
     It is worse, nobody accepted it, and nights or launches of the last night (its key is in
-    `confirmed_keys`) confirmed it; a fact that   can be switched from here changed with it.
+    `confirmed_keys`) confirmed it; a fact that can be switched from here changed with it.
     """
     searches = store.site_folder(reports, store.search_name(campaign), site)
     titles = {

@@ -74,8 +74,9 @@ def nodes(
     over pairs of nodes.  Also name the nodes whose clock rate is wrong in the newest night, and the
     nodes that it did not measure.
 
-    Worst first; with host names if the site's key is here.  Exit status: 0 no node is sick; 1 some
-    are, or all their launches failed in the newest night; 2 bad input.
+    Worst first; with host names if the site's key is here.  Exit status: 0 nothing is wrong; 1 one
+    of these is sick or flaky, a clock is wrong, or all launches on a node failed in the newest
+    night; 2 bad input.
     """
     folder, names = common.reports_and_campaigns(reports, site, campaign)
     if drain and as_json:

@@ -105,7 +105,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 skipped[case.id] = SkippedCase(case.id, reason)
     if not any(config["environs"] for config in site.partitions.values()):
         names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
-        build = "spack install" if site.spack_folder else f"roundtrip toolchains {' '.join(names)}"
+        build = "spack install" if site.spack_folder else " ".join(("roundtrip toolchains", *names))
         raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}

@@ -95,7 +95,7 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
     if rows.height and disturbed_rows.height == rows.height:
         reason = str(disturbed_rows["disturbed_why"][0])
         return (
-            f"all {units.plural(rows.height, 'launch', 'launches')} were disturbed, the first by "
+            f"all {units.plural(rows.height, 'launch', 'launches')} were disturbed, the first: "
             f"{reason}. Find out what else uses the machine (`roundtrip doctor`) and measure "
             "again; if this is usual here, raise [disturbance] in the site's analysis.toml"
         )

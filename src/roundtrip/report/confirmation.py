@@ -74,7 +74,7 @@ _COLOUR_BY_CONFIRMATION: dict[Confirmation, StatusColour] = {
 _METHOD_NOTE = (
     "These cases were launched again in the rest of the night, on the same nodes if these were "
     "up, in rounds with their controls: unchanged series of the same study and toolchain. A "
-    "launch counts as worse if it is outside the range that earlier nights predict for one "
+    "launch counts as worse if it is worse than the range that earlier nights predict for one "
     "night. Confirmed: more launches are worse than chance explains at the false discovery level "
     "(sign test, corrected over these series), and at most half of the control's are. The "
     "night's values do not include these launches."
