@@ -143,6 +143,13 @@ def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str)
     assert judged.zero_text.startswith("0 in 52 nights, which counts as 0.71 times")
 
 
+def test_the_least_value_of_a_series_is_no_zero() -> None:
+    level = pl.when(pl.col("night") < years.night_start(60)).then(5.0).otherwise(10.0)
+    frame = one(4).with_columns(median=level, unit=pl.lit("errors"), left_out=pl.lit(""))
+    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
+    assert str(judged.level_before).split()[0] == "5.00"
+
+
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[SeriesNoise]:
     names = [(str(number),) for number in range(len(logs))]
     series = (names, logs, np.full(logs.shape, -1))

@@ -170,7 +170,8 @@ class JudgedSeries:
         factor, unit = display_unit(self.series)
         level = segments[-1].level
         counted = [point.median for point in self.series.points if not point.left_out]
-        is_zero = all(level < value for value in counted if value)
+        # A level of 0 is lower than all other values, and logarithms are not exact.
+        is_zero = all(level < 0.99 * value for value in counted if value)
         return units.amount(0.0 if is_zero else level * factor, unit)
 
     @property
