@@ -151,6 +151,19 @@ def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
 
 
+def test_a_night_that_is_left_out_by_an_old_name_stays_left_out(tmp_path: Path) -> None:
+    NightWriter(tmp_path, series=1).write(3)
+    (case,) = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["case_id"].unique()
+    text = f"""
+- {{from: 2026-01-02, text: a fan was broken, series: "{case}", leave_out: true}}
+- {{from: 2026-02-01, text: a new name, series: "{case}", renamed_to: "New/@x:y+z"}}
+- {{from: 2026-01-03, text: a disk was full, series: "New/*", leave_out: true}}
+"""
+    nights = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, load(tmp_path, text)).nights
+    assert nights["left_out"].to_list() == ["", "a fan was broken", "a disk was full"]
+    assert set(nights["case_id"]) == {"New/@x:y+z"}
+
+
 def test_annotations_are_those_of_the_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +243,7 @@ def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_bot
     old, new = "Stream/n=2@x:y+gcc", "Triad/n=2@x:y+gnu"
     names = {name: "" for name in night_rows.SERIES if name not in ("case_id", "case")}
     rows = [
-        {**names, "night": night, "case_id": case, "case": case.split("/")[0], "nodes": ""}
+        {**names, "night": night, "case_id": case, "case": case.split("/")[0], "nodes": case}
         for case, nights in ((old, NIGHTS), (new, NIGHTS[1:]), ("Stream/@x:y+clang", NIGHTS[:1]))
         for night in nights
     ]
@@ -239,6 +252,22 @@ def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_bot
         [("Stream/@x:y+clang", "Stream", NIGHTS[0]), *((new, "Triad", night) for night in NIGHTS)]
         + [(old, "Stream", night) for night in NIGHTS[2:]]
     )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_test_may_be_renamed_twice(order: int, tmp_path: Path) -> None:
+    renamings = [
+        f'- {{from: {night[:10]}, text: x, series: "{old}/*", renamed_to: "{new}/*"}}\n'
+        for night, old, new in zip(NIGHTS[1::2], "AB", "BC", strict=True)
+    ]
+    names = dict.fromkeys(night_rows.SERIES, "")
+    rows = [
+        {**names, "night": night, "case_id": f"{name}/@x:y+z", "nodes": ""}
+        for night, name in zip(NIGHTS, "ABBC", strict=True)
+    ]
+    annotations = load(tmp_path, "".join(renamings[::order]))
+    frame = annotation_file.rename_cases(pl.DataFrame(rows), annotations)
+    assert frame["case_id"].to_list() == ["C/@x:y+z"] * 4
 
 
 def test_a_name_with_other_stars_is_refused(tmp_path: Path) -> None:

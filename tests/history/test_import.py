@@ -146,9 +146,13 @@ def test_a_test_that_changes_its_unit_is_one_series_in_the_newest(
     nights = [(1.5, "s"), (1600.0, "ms"), (1700.0, "ms")]
     rows = [row(v, f"2026-11-0{n}T01:00:00", unit=u) for n, (v, u) in enumerate(nights, 3)]
     rows += [row(7, "2026-11-03T01:00:00", "lat2", "s"), row(7, "2026-11-04T01:00:00", "lat2", "d")]
+    # 9e26 B/s is above the limit of values.
+    large = [(9e14, "TB/s"), (1.0, "B/s")]
+    rows += [row(v, f"2026-11-0{n}T01:00:00", "bw", u) for n, (v, u) in enumerate(large, 3)]
     assert run(log(tmp_path / "logs", *rows), "--lower-is-better", "lat2")[0] == 0
     frame = imported_nights.read_imports(reports.parent, 0.95)[0].sort("metric", "night")
     assert frame.select("metric", "unit", "median").rows() == [
+        *(("bw", unit, value) for value, unit in large),
         *(("lat", "ms", value) for value in (1500, 1600, 1700)),
         *(("lat2", unit, 7) for unit in ("s", "d")),
     ]

@@ -202,9 +202,10 @@ def set_left_out(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
 def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
     """`nights`, columns `NIGHTS`, with the names that annotations give to the cases of before.
 
-    A night that has the new name, too, keeps the row of that name.
+    The oldest renaming counts first, so that names may change again.  A night that has the new
+    name, too, keeps the rows of that name.
     """
-    for annotation in annotations:
+    for annotation in sorted(annotations, key=operator.attrgetter("start")):
         renamings = [
             (case, new_name)
             for case in (nights["case_id"].unique() if annotation.renamed_to else ())
@@ -226,7 +227,7 @@ def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
                 case_id=pl.when(is_old).then(case_id).otherwise("case_id"),
                 case=pl.when(is_old & (pl.col("case") == check)).then(new_check).otherwise("case"),
             )
-            .sort("is_old", maintain_order=True)
+            .filter(~pl.col("is_old") | pl.col("is_old").all().over("night", *night_rows.SERIES))
             .unique(["night", *night_rows.SERIES, "nodes"], keep="first", maintain_order=True)
             .drop("is_old")
         )

@@ -297,9 +297,10 @@ def _in_newest_unit(values: pl.DataFrame) -> pl.DataFrame:
         newest = pl.col("unit").filter(is_known).sort_by(pl.col("moment").filter(is_known)).last()
         unit = newest.over("case_id", "metric")
         old, new = (each.replace_strict(factors, default=None) for each in (pl.col("unit"), unit))
-        is_other = is_known & (unit != pl.col("unit"))
+        value = pl.col("value") * old / new
+        is_other = (unit != pl.col("unit")) & (value <= MAX_VALUE)
         rows = rows.with_columns(
-            value=pl.when(is_other).then(pl.col("value") * old / new).otherwise("value"),
+            value=pl.when(is_other).then(value).otherwise("value"),
             unit=pl.when(is_other).then(unit).otherwise("unit"),
         )
     return rows.select(values.columns)

@@ -114,7 +114,9 @@ def read_ledger(
     digests = {starts[each.digest]: each.digest for each in revisions if each.digest in starts}
     current = new_cache.part(set(digests.values()))
     foreign_ledger = _imported_ledger(folder, site)
-    nights = rename_cases(pl.concat([current.nights, foreign_ledger.nights]), annotations)
+    nights = pl.concat([current.nights, foreign_ledger.nights])
+    # Annotations that leave nights out may have the name before a renaming, or that after it.
+    nights = rename_cases(set_left_out(nights, annotations), annotations)
     nights = set_left_out(nights, annotations)
     return Ledger(
         nights.sort(published.NIGHTS_SORT_COLUMNS),
