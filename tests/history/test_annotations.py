@@ -83,7 +83,8 @@ def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "morning.md").read_text()
     (example,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
-    change, incident = load(tmp_path, example)
+    change, incident, renaming = load(tmp_path, example)
+    assert renaming.new_name("Stream/n=2@x:y+z") == "Triad/n=2@x:y+z"
     assert (change.kind, change.to, change.leave_out) == ("change", None, False)
     assert (incident.to, incident.leave_out) == ("2026-11-22", True)
 
