@@ -177,7 +177,12 @@ def put(file: Path, old: str, new: str) -> None:
         ("run.json", '"size_bytes": 1,', '"size_bytes": 1e300,', "size_bytes: input should be"),
         ("case.json", '"netpipe"', '"\\ud800"', "half of a surrogate pair"),
         ("case.json", '"netpipe"', '"net\\u0000pipe"', "study: right is a line of printable"),
-        ("case.json", '"shared-memory"', f"{'[' * 30}{']' * 30}", "parameters.placement: "),
+        (
+            "case.json",
+            '"placement": "',
+            f'"placement": {"[" * 30}{"]" * 30}, "more": "',
+            "parameters.placement: ",
+        ),
         ("samples.csv", "# schema: 1", "# x: " + "[" * 100_000, "not metadata"),
         ("samples.csv", "# schema: 1", "# x: 1" + "0" * 5000, "not metadata"),
         ("samples.csv", "netpipe,", "\udcff,", "is not UTF-8"),

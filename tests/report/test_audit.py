@@ -383,7 +383,7 @@ def test_what_older_bundles_lack_is_a_missing_fact() -> None:
     texts = rows(section.build_section(bundle_data, {}, [], []))
     missing_fact = "not applicable", "missing fact: how many samples each launch took"
     assert {(row[3], row[4]) for row in texts if row[0] == "C15"} == {missing_fact}
-    assert "nothing to hold it against: " in {row[0]: row[4] for row in texts}["C1"]
+    assert "nothing to check it against: " in {row[0]: row[4] for row in texts}["C1"]
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:

@@ -106,7 +106,7 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     assert upper_bounds["real: alarms unsupported"] == 0.01
     for start, share in (("nodes falsely called flaky", 0.01), ("a node named in 20 quiet", 0.02)):
         assert {upper_bounds[row] for row in upper_bounds if row.startswith(start)} == {share}
-    assert len(upper_bounds) == 2 * 16 + 3 + 4 + 6 + 2
+    assert len(upper_bounds) == 2 * 18 + 3 + 4 + 6 + 2
 
 
 class _Here:
