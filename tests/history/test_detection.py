@@ -140,7 +140,28 @@ def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str)
     assert judged.judgement.verdict == expected
     assert judged.history.steps[-1].night == 78
     assert str(judged.level_before).split()[0] == "0"
-    assert judged.zero_text.startswith("0 in 52 nights, which counts as 0.71 times")
+    assert judged.zero_text == "0 in 52 nights, which counts as 0.71"
+
+
+def test_a_first_rise_from_zero_is_a_step() -> None:
+    """Errors in all of the newest nights, each far above 1."""
+    frame = one(4).sort("night")
+    errors = [0.0] * (frame.height - 8) + [8.0, 12.0, 9.0, 11.0, 10.0, 8.0, 12.0, 9.0]
+    series = {"median": pl.Series(errors), "unit": pl.lit("errors"), "left_out": pl.lit("")}
+    (judged,) = judge_all_series(
+        frame.with_columns(**series), pl.DataFrame(schema=PROVENANCE), SETTINGS
+    ).judged_series
+    assert judged.judgement.verdict is Verdict.REGRESSED
+
+
+def test_zeros_of_a_measured_value_count_as_a_share_of_the_least() -> None:
+    frame = one(4).sort("night")
+    waits = [0.0, 2.5, 3.5, 0.0] * (frame.height // 4) + [2.5] * (frame.height % 4)
+    series = {"median": pl.Series(waits), "unit": pl.lit("s"), "left_out": pl.lit("")}
+    (judged,) = judge_all_series(
+        frame.with_columns(**series), pl.DataFrame(schema=PROVENANCE), SETTINGS
+    ).judged_series
+    assert judged.zero_text.endswith("which counts as 0.71 times the least other value")
 
 
 def test_the_least_value_of_a_series_is_no_zero() -> None:

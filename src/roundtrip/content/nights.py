@@ -177,12 +177,16 @@ class JudgedSeries:
     @property
     def zero_text(self) -> str:
         """How many nights of 0 were judged, and as what; "" without any."""
-        points = (point for point in self.series.points if not point.left_out)
-        nights = {point.night for point in points if point.median == 0}
-        if not nights:
+        points = [point for point in self.series.points if not point.left_out]
+        nights = units.plural(len({point.night for point in points if not point.median}), "night")
+        others = [point.median for point in points if point.median]
+        if len(others) == len(points):
             return ""
-        value = f"which counts as {ZERO_SHARE:.2g} times the least other value"
-        return f"0 in {units.plural(len(nights), 'night')}, {value}"
+        if not others:
+            return f"0 in {nights}"
+        is_count = all(float(value).is_integer() for value in others)
+        unit = "" if is_count else " times the least other value"
+        return f"0 in {nights}, which counts as {ZERO_SHARE:.2g}{unit}"
 
 
 @dataclass(frozen=True)

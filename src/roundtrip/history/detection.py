@@ -76,7 +76,8 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     """
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
     counted = pl.col("median").filter(pl.col("left_out") == "", pl.col("median") > 0)
-    zero_value = (counted.min() * ZERO_SHARE).fill_null(1.0)
+    is_count = (counted == counted.round()).all()
+    zero_value = pl.when(is_count).then(1.0).otherwise(counted.min()) * ZERO_SHARE
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (
