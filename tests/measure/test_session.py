@@ -148,6 +148,21 @@ def test_no_process_outlives_its_session(tmp_path: Path) -> None:
         stranger.wait()
 
 
+def test_a_process_inside_exec_is_looked_at_again(tmp_path: Path) -> None:
+    """There the kernel shows an empty environment: the rank of the test above once survived so."""
+    (tmp_path / "exe").symlink_to("/bin/sleep")
+    (tmp_path / "cmdline").touch()
+    (tmp_path / "environ").touch()
+    assert session._is_in_exec(tmp_path)
+    (tmp_path / "cmdline").write_bytes(b"sleep\0")
+    assert not session._is_in_exec(tmp_path), "its environment is really empty"
+    (tmp_path / "environ").write_bytes(b"A=1\0")
+    assert session._is_in_exec(tmp_path), "exec ended between the two looks"
+    (tmp_path / "exe").unlink()
+    with pytest.raises(FileNotFoundError):
+        session._is_in_exec(tmp_path)  # a kernel thread
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

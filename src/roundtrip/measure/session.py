@@ -239,13 +239,26 @@ def kill_orphans(folder: Path) -> None:
         is_clean = True
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):  # it has ended, or is another user's
-                variables = (process / "environ").read_bytes().split(b"\0")
-                if any(text == mark or text.startswith(mark + b"/") for text in variables):
+                variables = (process / "environ").read_bytes()
+                if not variables and _is_in_exec(process):
+                    is_clean = False
+                    continue
+                if any(
+                    text == mark or text.startswith(mark + b"/") for text in variables.split(b"\0")
+                ):
                     os.kill(int(process.name), signal.SIGKILL)
                     is_clean = False
         if is_clean:
             return
         time.sleep(0.02)
+
+
+def _is_in_exec(process: Path) -> bool:
+    """Whether `process`, a folder of /proc whose environment was empty, may be inside exec, where
+    the kernel shows neither arguments nor environment.  A kernel thread has no executable."""
+    (process / "exe").readlink()
+    has_arguments = bool((process / "cmdline").read_bytes())
+    return not has_arguments or bool((process / "environ").read_bytes())
 
 
 def _write_session_record(folder: Path, status: int, wall_s: float, **more: object) -> None:
