@@ -7,6 +7,7 @@ then reported with the file and line of the value at fault.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -27,7 +28,7 @@ TextList = Annotated[tuple[str, ...], Field(strict=False)]
 
 #: The first item of a list that extends the one of a base.
 LIST_BELOW = "..."
-_KEY_PATTERN = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
+_KEY_PATTERN = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _DOTTED_KEY_PATTERN = rf"{_KEY_PATTERN}(?:\s*\.\s*{_KEY_PATTERN})*"
 _TABLE_HEADING_PATTERN = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
 _KEY_LINE_PATTERN = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
@@ -41,9 +42,11 @@ def read_toml(file: Path) -> tuple[dict[str, Any], KeyLines]:
 
 def parse_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
     """As `read_toml`, of the `text` that `file` has."""
-    return files.parse_toml(text, file), {
-        path: (file, line) for path, line in reversed(list(_toml_key_lines(text.splitlines())))
-    }
+    document, key_lines = files.parse_toml(text, file), dict[KeyPath, SourceLine]()
+    for path, line in _toml_key_lines(text.split("\n")):
+        for end in range(1, len(path) + 1):  # `[a.b]` and `a.b = 1` are the line of table a, too
+            key_lines.setdefault(path[:end], (file, line))
+    return document, key_lines
 
 
 def merge_tables(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,8 +91,9 @@ def _toml_key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
-        if heading := _TABLE_HEADING_PATTERN.match(line):
-            *outer_keys, last_key = _split_key(heading[2])
+        heading = _TABLE_HEADING_PATTERN.match(line)
+        if heading and (keys := _split_key(heading[2])):
+            *outer_keys, last_key = keys
             table = ()
             for key in outer_keys:
                 table = (*table, key)
@@ -105,7 +109,16 @@ def _toml_key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _split_key(key: str) -> KeyPath:
-    return tuple(part.strip("\"'") for part in re.findall(_KEY_PATTERN, key))
+    """Return the parts of a dotted key; () for text that only looks like one."""
+    try:
+        value: Any = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:  # a line inside a text
+        return ()
+    parts = []
+    while isinstance(value, dict):
+        ((part, value),) = value.items()
+        parts.append(part)
+    return tuple(parts)
 
 
 #: Message about a bad scalar, with a legal example, by the last part of its YAML tag.

@@ -73,6 +73,29 @@ def test_a_key_may_have_its_former_name_for_a_while(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        r'"allow\u005funtold" = true',
+        r"""title = '''
+["\q"]'''
+"allow_untold" = true""",
+    ],
+    ids=["escaped", "below a text"],
+)
+def test_a_key_has_its_line_however_it_is_written(tmp_path: Path, lines: str) -> None:
+    file = write(tmp_path, lines + GOOD.removeprefix('title = "t"'))
+    (warning,) = campaign_file.load_campaign(file).warnings
+    line = len(lines.splitlines())
+    assert warning == f"{file}:{line}: allow_untold is called allow_undecided now"
+
+
+def test_a_former_key_with_a_table_has_the_line_of_the_table(tmp_path: Path) -> None:
+    file = write(tmp_path, f"{GOOD}\n[allow_untold.x]\n")
+    with pytest.raises(UserError, match=f"^{file}:{len(GOOD.splitlines()) + 2}: allow_undecided: "):
+        campaign_file.load_campaign(file)
+
+
+@pytest.mark.parametrize(
     ("duration", "minutes"),
     [("30m", 30.0), ("90s", 1.5), ("1h30m", 90.0), ("0.5h", 30.0), ("24h", 1440)],
 )
