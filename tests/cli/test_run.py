@@ -28,6 +28,7 @@ time_limit_minutes = 60
 [[check]]
 name = "NetPIPE"
 """
+FORMER_SPELLING_OF_SITE = "site.toml:4: base is a list now"
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "five"))
 Begun = Callable[..., Result]
 Night = tuple[Any, list[str]]
@@ -40,16 +41,19 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     def hold(*_: Any) -> None:
         raise UserError("it would measure")
 
-    def begin(launches: int, *options: str, simulated: bool = False) -> Result:
+    def begin(
+        launches: int, *options: str, simulated: bool = False, former_spellings: bool = False
+    ) -> Result:
         campaign = tmp_path / "night.toml"
-        campaign.write_text(DECLARED.format(launches=launches))
+        former_key = "allow_untold = true\n" if former_spellings else ""
+        campaign.write_text(former_key + DECLARED.format(launches=launches))
+        site.warnings = [FORMER_SPELLING_OF_SITE] if former_spellings else []
         cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
         items = [ExpectedCase(c, "netpipe.py", (), "netpipe", simulated=simulated) for c in cases]
         monkeypatch.setattr(matrix, "build_matrix", lambda *_: Matrix(tuple(items), ()))
         return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
     site = SimpleNamespace(
-        warnings=[],
         **{"name": "box", "spack_folder": None, "partitions": {"smp": {"scheduler": "local"}}},
         **{"system": {}, "toolchains": {}, "folder": tmp_path},
     )
@@ -89,6 +93,17 @@ def test_the_option_has_its_old_name_too_and_says_the_new_one(begun: Begun) -> N
     result = begun(5, "--allow-mute")
     assert str(result.exception) == "it would measure"
     assert result.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_each_former_spelling_of_campaign_and_site_is_one_warning(
+    begun: Begun, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    result = begun(9, *options, former_spellings=True)
+    assert result.stderr.splitlines() == [
+        f"warning: {tmp_path}/night.toml:1: allow_untold is called allow_undecided now",
+        f"warning: {FORMER_SPELLING_OF_SITE}",
+    ]
 
 
 LEVELS = analysis.default_settings().statistics

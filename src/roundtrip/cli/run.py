@@ -114,9 +114,9 @@ def _plan_run(campaign: str, site: str) -> _PlannedRun:
     """Read the campaign and build its matrix; UserError for a fault in either or in the site."""
     checkout = paths.checkout()
     declaration = campaign_file.find_campaign(campaign, checkout / "campaigns")
-    for warning in declaration.warnings:
-        print_status(f"warning: {warning}")
     here = Site(site, checkout)
+    for warning in (*declaration.warnings, *here.warnings):
+        print_status(f"warning: {warning}")
     software.require_ready_site(here)
     plan = matrix.build_matrix(declaration, here)
     # This loads SciPy, which a fault above does not need.
@@ -138,11 +138,7 @@ def _print_warnings(plan: _PlannedRun, require_enough_launches: bool) -> None:
     annotations.load_site(plan.site.name)
     if require_enough_launches:
         plan.outlook.require_enough_launches()
-    for warning in (
-        *plan.site.warnings,
-        plan.outlook.warning(),
-        *environment.tuning_warnings(plan.site),
-    ):
+    for warning in (plan.outlook.warning(), *environment.tuning_warnings(plan.site)):
         if warning:
             print_status(f"warning: {warning}")
 
