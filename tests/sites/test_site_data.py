@@ -120,9 +120,11 @@ def test_the_bases_that_an_earlier_version_laid_out_are_read(sites: Path) -> Non
         layer.write_text(re.sub("base = .*", f'base = "{lower}"', layer.read_text(), count=1))
     former_site, warnings = read(file, text)
     assert former_site == site
-    assert warnings[-2:] == [
-        f'{base}/rdma.toml:2: base is a list now: base = ["slurm-ucx"]',
-        f'{base}/slurm-ucx.toml:1: base is a list now: base = ["slurm"]',
+    line = text.splitlines().index('base = "infiniband"') + 1
+    others = ", ".join(f"{base}/{place}" for place in ("infiniband.toml:3", "rdma.toml:2"))
+    assert warnings == [
+        f'{file}:{line}: base is a list now: base = ["slurm", "infiniband"]; '
+        f"former spellings are also in {others}, {base}/slurm-ucx.toml:1",
     ]
 
 
@@ -139,8 +141,8 @@ def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str
     assert read(file, former) == (
         site,
         [
-            f"{file}:{table}: slurm_partition is called scheduler_partition now",
-            f'{file}:{base}: base is a list now: base = ["slurm", "{fabric}"]',
+            f"{file}:{table}: slurm_partition is called scheduler_partition now; "
+            f"former spellings are also in {file}:{base}"
         ],
     )
 
@@ -150,6 +152,14 @@ def test_a_wrong_size_of_a_partition_has_its_line_in_the_site(sites: Path) -> No
     text = f'{file.read_text()}\n[scheduler_partition.gpu]\nnodes = "4"\n'
     line = text.splitlines().index('nodes = "4"') + 1
     with pytest.raises(UserError, match=f"^{file}:{line}: partition.ib-rc.extras.nodes: input"):
+        read(file, text)
+
+
+def test_extras_that_are_no_table_have_their_line_beside_a_scheduler_partition(sites: Path) -> None:
+    file = sites / "infiniband" / "site.toml"
+    text = f"{file.read_text()}[scheduler_partition.gpu]\n[partition.ib-rc]\nextras = []\n"
+    line = len(text.splitlines())
+    with pytest.raises(UserError, match=f"^{file}:{line}: partition.ib-rc.extras: .* a table"):
         read(file, text)
 
 
@@ -244,6 +254,14 @@ def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
             "base: there is no '3'; there are: ethernet, infiniband, machine, rdma, roce, slurm,",
         ),
         ('["slurm", 3]', "base: there is no '3'; there are: ethernet,"),
+        (
+            '["slurm", "infiniband", "tcp"]',
+            "base: 'infiniband' and 'tcp' are fabrics: right is one",
+        ),
+        (
+            '["infiniband", "slurm"]',
+            'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]',
+        ),
     ],
 )
 def test_a_wrong_base_is_refused(sites: Path, base: str, fault: str) -> None:

@@ -6,18 +6,22 @@ The first ``[scheduler_partition.NAME]`` has the partitions of the site under th
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from roundtrip import tables
+from roundtrip.errors import UserError
 from roundtrip.sites.data import DESCRIPTION_BY_MERGED_KEY, SiteData
 from roundtrip.tables import KeyLines, KeyPath
 
+#: The content of a file, and its lines.
+_Layer = tuple[dict[str, Any], KeyLines]
 #: Key of a repeated partition that holds the placeholders of its scheduler partition.
 _PLACEHOLDERS_KEY = "values of its scheduler partition"
 #: Former names, which are read with a warning: keys, and a single `base` that lay over Slurm's.
@@ -36,12 +40,18 @@ def read_site_data(
 ) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault.
 
-    `warn` is called with a line for each former spelling.
+    `warn` is called with one line about the former spellings, if there are any.
     """
     data: dict[str, Any] = {}
     key_lines: KeyLines = {}
-    for layer, lines in _read_layers(file, checkout / "site-configs" / "base", set(), warn):
+    former_spellings: list[UserError] = []
+    folder = checkout / "site-configs" / "base"
+    for layer, lines in _read_layers(file, folder, set(), former_spellings):
         data, key_lines = tables.merge_tables(data, layer), {**key_lines, **lines}
+    if former_spellings:
+        first, *others = former_spellings
+        places = ", ".join(f"{item.file}:{item.line}" for item in others)
+        warn(f"{first}{f'; former spellings are also in {places}' if places else ''}")
     legal = sorted({*SiteData.model_fields, *DESCRIPTION_BY_MERGED_KEY})
     for key in data:
         if key not in legal:
@@ -90,20 +100,22 @@ def read_site_data(
 
 
 def _read_layers(
-    file: Path, folder: Path, known: set[str], warn: Callable[[str], object]
-) -> list[tuple[dict[str, Any], KeyLines]]:
+    file: Path, folder: Path, known: set[str], former_spellings: list[UserError]
+) -> list[_Layer]:
     """Return the content of the bases of `file` that are not `known` yet, in order, then its own,
-    each with its lines."""
+    each with its lines.  Append what has a former spelling, and its place, to `former_spellings`.
+    """
     data, key_lines = tables.read_toml(file)
     for former, key in _KEY_BY_FORMER_NAME.items():
         if former in data:
-            *_, first = paths = [path for path in key_lines if path[0] == former]
-            notice = tables.error_at_key(f"{former} is called {key} now", first, key_lines, file)
+            message = f"{former} is called {key} now"
+            notice = tables.error_at_key(message, (former,), key_lines, file)
             if key in data:
                 raise notice
-            warn(str(notice))
+            former_spellings.append(notice)
             data[key] = data.pop(former)
-            key_lines |= {(key, *path[1:]): key_lines[path] for path in paths}
+            lines = [item for item in key_lines.items() if item[0][0] == former]
+            key_lines |= {(key, *path[1:]): source_line for path, source_line in lines}
     bases = sorted(path.stem for path in folder.glob("*.toml"))
     names = data.pop("base", [])
     if isinstance(names, str):
@@ -111,16 +123,44 @@ def _read_layers(
         # A campaign folder that an earlier version laid out has the former files.
         names = [*successors] if {*successors} <= {*bases} else [names]
         message = f"base is a list now: base = {json.dumps(names)}"
-        warn(str(tables.error_at_key(message, ("base",), key_lines, file)))
-    layers = []
+        former_spellings.append(tables.error_at_key(message, ("base",), key_lines, file))
+    layers_by_base: dict[str, list[_Layer]] = {}
     for name in names if isinstance(names, list) else [names]:
         if name not in bases:
             message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
             raise tables.error_at_key(message, ("base",), key_lines, file)
         if name not in known:
             known.add(name)
-            layers += _read_layers(folder / f"{name}.toml", folder, known, warn)
-    return [*layers, (data, key_lines)]
+            layers_by_base[name] = _read_layers(
+                folder / f"{name}.toml", folder, known, former_spellings
+            )
+    if fault := _base_order_fault(layers_by_base):
+        raise tables.error_at_key(f"base: {fault}", ("base",), key_lines, file)
+    return [*itertools.chain(*layers_by_base.values()), (data, key_lines)]
+
+
+def _base_order_fault(layers_by_base: Mapping[str, Sequence[_Layer]]) -> str:
+    """Return what is wrong with the bases of one list, in their order: two fabrics, or a fabric
+    before the scheduler; "" for neither."""
+
+    def has_key(name: str, table: str, key: str) -> bool:
+        values = (layer.get(table) for layer, _ in layers_by_base[name])
+        return any(isinstance(value, dict) and key in value for value in values)
+
+    names = [*layers_by_base]
+    schedulers = [name for name in names if has_key(name, "every_partition", "scheduler")]
+    fabrics = [
+        name
+        for name in names
+        if has_key(name, "values", "fabric")
+        and any("partition" in layer for layer, _ in layers_by_base[name])
+    ]
+    if len(fabrics) > 1:
+        return f"'{fabrics[0]}' and '{fabrics[1]}' are fabrics: right is one"
+    if fabrics and schedulers and names.index(fabrics[0]) < names.index(schedulers[0]):
+        names.insert(0, names.pop(names.index(schedulers[0])))
+        return f"the scheduler's comes before the fabric's: base = {json.dumps(names)}"
+    return ""
 
 
 def _repeat_partitions(
@@ -141,10 +181,12 @@ def _repeat_partitions(
             for path, source_line in list(key_lines.items()):
                 if path[:2] == ("partition", key):
                     key_lines.setdefault(("partition", copy, *path[2:]), source_line)
-            if not isinstance(table, Mapping):  # validation names the fault
+            if not isinstance(table, Mapping):  # a fault that is named later
                 copies[copy] = table
                 continue
-            extras = {**table.get("extras", {}), **size}
+            extras = table.get("extras", {})
+            if isinstance(extras, Mapping):  # as above
+                extras = {**extras, **size}
             for size_key in size:
                 if source := key_lines.get(("scheduler_partition", name, size_key)):
                     key_lines[("partition", copy, "extras", size_key)] = source
@@ -161,11 +203,12 @@ def _fill_partition_placeholders(
 ) -> dict[str, Any]:
     """Return the `table` of partition `key` filled in; its own extras are placeholders, too."""
     path: KeyPath = ("partition", key)
-    extras = _fill_placeholders(
-        table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file
-    )
-    pairs = extras.items() if isinstance(extras, dict) else ()
-    extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
+    extras_path = (*path, "extras")
+    if not isinstance(extras := table.get("extras", {}), dict):
+        message = f"partition.{key}.extras: input should be a table, not {extras!r:.60}"
+        raise tables.error_at_key(message, extras_path, key_lines, file)
+    extras = _fill_placeholders(extras, placeholders, extras_path, key_lines, file)
+    extra_texts = {name: value for name, value in extras.items() if isinstance(value, str)}
     name = str(table.get("name", key))
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
     placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
