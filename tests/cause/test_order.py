@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from roundtrip.cause import order, questions
+from roundtrip.cause import order, page, questions
+from roundtrip.cause.journal import Plan
 from roundtrip.cause.order import Changes, find_changes
 from roundtrip.cause.questions import ERROR, Answer, Question, evidence_threshold, normal, simulate
 
@@ -88,6 +89,10 @@ def test_versions_that_cannot_be_built_are_skipped_with_the_reason() -> None:
     result = ended({11: "make failed", 12: "make failed"}, first=12)
     assert result.skip_reasons == {11: "make failed", 12: "make failed"}
     assert [(change.before, change.after) for change in result.changes] == [(10, 13)]
+    plan = Plan.model_construct(kind="bisect", arms=[f"v{at}" for at in range(COUNT)])
+    (line, *_) = page.plain_sentences(plan, result)
+    assert line.startswith("The first slow version is v13: it takes ")
+    assert line.endswith(" of v10, the last earlier one that can be measured (2 between cannot).")
 
 
 def test_a_version_whose_launches_fail_is_skipped() -> None:

@@ -225,6 +225,13 @@ def test_terminal_and_report_count_alike(make_tree: Maker, target: int, summary:
     assert next(RunOutcome.from_tree(RunTree(tree.path)).describe_lines()) == f"1 case: {summary}"
 
 
+@pytest.mark.parametrize(
+    ("target", "is_complete"), [({}, False), ({"a": 2}, True), ({"a": 3}, False)]
+)
+def test_a_run_without_cases_is_not_complete(target: dict[str, int], is_complete: bool) -> None:
+    assert RunOutcome(LaunchCounts(target, {"a": 2}), (), 0).is_complete is is_complete
+
+
 def test_each_kind_of_disturbance_has_its_line() -> None:
     load_reasons = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
     tracer_reason = "traced: process 812 (a debugger or the like) holds rank 1"

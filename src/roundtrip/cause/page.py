@@ -360,7 +360,7 @@ def _describe_changes(plan: Plan, result: Changes) -> Iterator[RichText]:
             InlineCode(plan.arms[change.after]),
             f": it takes {times(change.step)} the time of " if change.step else ", after ",
             InlineCode(plan.arms[change.before]),
-            f", the last earlier one that can be built ({unbuilt_count} between cannot)."
+            f", the last earlier one that can be measured ({unbuilt_count} between cannot)."
             if unbuilt_count
             else ", the one before it.",
             "" if change.step else " Another change is possible.",
