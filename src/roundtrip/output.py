@@ -242,7 +242,7 @@ class Comparison(OutputObject):
     version: Literal[2] = Field(2, alias="schema", description="version of this form")
     summary: str = required_key("one line")
     exit_status: int = required_key(
-        "1 if a series regressed or one side lacks a case, 2 if nothing could be decided, else 0"
+        "1 if a series regressed, one side lacks a case, or nothing could be decided; else 0"
     )
     base: Side = required_key("what is compared with")
     new: Side = required_key("what is compared")

@@ -97,6 +97,11 @@ def test_commits_that_are_all_alike_have_no_change(bisected: Run, count: int) ->
     assert "No change: " in result.output
 
 
+def test_a_search_that_decides_nothing_fails(bisected: Run) -> None:
+    result = bisected("--launch", "false", count=2)
+    assert (result.exit_code, "Cannot tell " in result.output) == (1, True), result.output
+
+
 @pytest.mark.nightly
 def test_resume_asks_for_the_same_search(bisected: Run, tmp_path: Path) -> None:
     assert "no search" in str(bisected("--resume").exception)

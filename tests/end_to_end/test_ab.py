@@ -44,7 +44,7 @@ def test_two_toolchains_are_distinct_and_the_run_is_an_ordinary_one(
 ) -> None:
     arguments = ("--budget", "25s", "--fail-on", "3%", "--format", "json")
     result = await_result(start_roundtrip(environment, "ab", BASE, NEW, *SMALL, *arguments))
-    assert result[0] in (0, 1, 2), result
+    assert result[0] in (0, 1), result
     answer: dict[str, Any] = json.loads(result[1])
     assert answer["sequential"] is True
     assert {series["what"] for series in answer["series"]} == {"MPI, ping-pong"}
@@ -82,7 +82,7 @@ def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, s
     assert re.search(rf"roundtrip ab {BASE} {NEW} .*--fail-on 0.01% .*--resume", err)
     launch_count = len(scan_launches(tree(environment)))
     second_process = start_roundtrip(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
-    assert await_result(second_process)[0] in (0, 1, 2)
+    assert await_result(second_process)[0] in (0, 1)
     assert len(scan_launches(tree(environment))) > launch_count
 
 

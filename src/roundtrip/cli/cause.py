@@ -75,13 +75,13 @@ def bisect(
     Each probe launches a version between two others, in rounds, until it differs from one of them
     by a sequential test.  The whole search errs with a probability of at most 5 %.
     Builds are kept, versions that cannot be built are skipped, and a search that was interrupted
-    goes on with --resume.  Exit status: 0 there is no step; 1 a step, found or not; 2 bad input, or
-    nothing could be decided; 130 interrupted.
+    goes on with --resume.  Exit status: 0 there is no step; 1 a step, found or not, or nothing
+    could be decided; 2 bad input; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
     from roundtrip.cause import commands, journal, page
     from roundtrip.cause.journal import Plan
-    from roundtrip.cause.order import LAUNCHES_A_ROUND
+    from roundtrip.cause.order import LAUNCHES_A_ROUND, Changes
 
     common.require_names(site)
     minutes = common.parse_minutes(budget)
@@ -123,8 +123,8 @@ def bisect(
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
     _publish_search_report(search_journal)
-    is_step = getattr(result, "ends_differ", None)
-    raise typer.Exit(2 if is_step is None else int(is_step))
+    assert isinstance(result, Changes)  # noqa: S101  of a plan of this kind
+    raise typer.Exit(int(result.ends_differ is not False))
 
 
 def _require_metric(metric: str) -> None:

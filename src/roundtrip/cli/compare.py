@@ -75,7 +75,7 @@ def compare(
 
     A source is a folder or SITE/CAMPAIGN/DATE of the published reports.  Keys: toolchain, mpi,
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
-    or NEW lacks a case of the same run; 2 bad input, or nothing could be decided.
+    NEW lacks a case of the same run, or nothing could be decided; 2 bad input.
     """
     threshold = None if fail_on is None else common.parse_fraction(fail_on)
     if output:
@@ -173,8 +173,8 @@ def ab(
     """Launch two toolchains in rounds, until each claim is decided.
 
     It stops when each is decided, when the budget is over, or at Ctrl-C.  The test is valid
-    whenever it stops.  Exit status: 0 nothing regressed; 1 NEW is slower in a case, or a case
-    completed with only one of the two; 2 bad input, or nothing could be decided; 130 interrupted.
+    whenever it stops.  Exit status: 0 nothing regressed; 1 NEW is slower in a case, a case
+    completed with only one of the two, or nothing could be decided; 2 bad input; 130 interrupted.
     """
     _require_two_toolchains(base, new)
     minutes = common.parse_minutes(budget)

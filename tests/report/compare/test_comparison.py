@@ -77,7 +77,7 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
     comparison = between(one.path, other.path)
     assert {row.status for row in comparison.rows} == {Status.NO_CLAIM}
     assert all((row.base.n, row.new.n) == (10, 10) for row in comparison.rows)
-    assert comparison.exit_status == 2
+    assert comparison.exit_status == 1
     notes = " ".join(model.notes(comparison))
     assert "measured on different nights: a machine drifts by more than most builds differ" in notes
     assert "cannot be interleaved" in notes
@@ -87,7 +87,7 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
 def test_without_a_claim_the_command_that_allows_one_is_shown(tree: Tree, between: Between) -> None:
     one, other = tree("one", environs=(OPENMPI,)), tree("other", LATER, environs=(MPICH,))
     comparison = between(one.path, other.path)
-    assert comparison.rows and comparison.exit_status == 2
+    assert comparison.rows and comparison.exit_status == 1
     assert comparison.advice == (
         f"to measure both interleaved: roundtrip ab {OPENMPI} {MPICH} "
         "--checks NetPIPE:mode=pingpong,placement=shared-memory --site local"
@@ -101,7 +101,7 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
         change_all(run, "run.json", MPICH)
     comparison = between(*sides(run))
     assert {row.verdict.interval.n for row in comparison.rows if row.verdict} == {1}
-    assert comparison.exit_status == 2
+    assert comparison.exit_status == 1
 
 
 def emulate(run: Any) -> None:
@@ -117,7 +117,7 @@ def test_like_is_compared_with_like(tree: Tree, between: Between, make: Any, kin
     make(other)
     comparison = between(one.path, other.path)
     assert comparison.rows == ()
-    assert comparison.exit_status == 2
+    assert comparison.exit_status == 1
     (refusal,) = comparison.refusals
     assert f"measured and {kind}" in refusal
     assert len(comparison.removed) == len(comparison.added) == 2
@@ -161,7 +161,7 @@ def test_what_simulated_both_sides_is_named_if_it_differs(tree: Tree, between: B
 def test_what_one_night_lacks_is_removed_or_added(tree: Tree, between: Between) -> None:
     comparison = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
     assert [case.toolchain for case in comparison.removed] == [MPICH]
-    assert comparison.lost == () and comparison.exit_status == 2
+    assert comparison.lost == () and comparison.exit_status == 1
     assert [case.toolchain for case in comparison.added] == [THIRD]
     assert {row.series.base.toolchain for row in comparison.rows} == {OPENMPI}
 

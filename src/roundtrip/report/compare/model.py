@@ -152,10 +152,10 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """1 if a series regressed or a case is lost; 0 if one improved or is on par; else 2."""
-        if self.counts[Status.REGRESSED] or self.lost:
-            return 1
-        return 0 if self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR] else 2
+        """0 if a series improved or is on par, none regressed, and no case is lost; else 1."""
+        is_worse = self.counts[Status.REGRESSED] or self.lost
+        is_decided = self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR]
+        return int(bool(is_worse or not is_decided))
 
 
 COLUMNS = (
