@@ -1,7 +1,7 @@
 """The virtual cluster: two Slurm clusters of namespaces in one Linux machine, and their link.
 
-These modules run outside: cli, lifecycle, lease, enter, state, tools.  Inside, world (the head
-node) and the nodes that boot forks are the first processes of their PID namespaces.  Only the
+These modules run outside: cli, lifecycle, lease, enter, state, tools.  Inside, the head
+node (head) and the nodes that boot forks are the first processes of their PID namespaces.  Only the
 standard library is used, so that it starts at once, wherever there is a Python 3.11.
 """
 

@@ -1,4 +1,4 @@
-"""``python vclusterlib COMMAND``: the command line, or the first process of the world."""
+"""``python vclusterlib COMMAND``: the command line, or the first process of the head."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-if sys.argv[1:2] == ["__world"]:
-    from vclusterlib import world
+if sys.argv[1:2] == ["__head"]:
+    from vclusterlib import head
 
-    sys.exit(world.main(sys.argv[2:]))
+    sys.exit(head.main(sys.argv[2:]))
 else:
     from vclusterlib import cli
 

@@ -4,7 +4,7 @@ single nodes off and on, without any message to their peers.
 A node has namespaces and a file system of its own, one slurmd, and a first process, which reaps
 orphans and lives on when slurmd dies, so that slurmd can be killed and started again in place
 (``vcluster node a1 slurmd``).  While the cluster boots, however, the node ends with its slurmd, so
-that the world starts it again.
+that the head starts it again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def node_states() -> dict[str, str]:
 
 
 class Nodes:
-    """Boots the nodes, as child processes of the world, and switches them off and on.
+    """Boots the nodes, as child processes of the head, and switches them off and on.
 
     `fork`, `open_gate` and `await_idle` boot them until Slurm reports that all work.
     """
@@ -155,7 +155,7 @@ def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -
 
 
 def _become_child(gate: int) -> None:
-    """Reset the world's signal handlers, and close its descriptors except `gate`."""
+    """Reset the head's signal handlers, and close its descriptors except `gate`."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""The requests that the world answers: status, changes and tests of the link, power and faults.
+"""The requests that the head answers: status, changes and tests of the link, power and faults.
 
 They arrive at the stream socket `state.SOCKET`.  A request is one JSON object on one line, and so
 is the answer: ``{"ok": true, ...}``, or ``{"ok": false, "error": line, "status": 1 or 2}``.
@@ -53,7 +53,7 @@ class Control:
         self._test = self_test(self._settings, "10.78.2.1")
 
     def answer_connection(self, connection: socket.socket) -> None:
-        """Answer one request, with a time-out so that no client can block the world."""
+        """Answer one request, with a time-out so that no client can block the head."""
         connection.settimeout(2)
         try:
             with connection.makefile("rb") as lines:

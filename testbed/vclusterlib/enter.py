@@ -24,11 +24,11 @@ def exec_on_head(state: State, command: list[str]) -> NoReturn:
     if state.is_inside:
         _require_head("exec")
         _exec(command, dict(os.environ))
-    world = _require_world_pid(state)
-    _require_shared(folder, world, state)
+    head_pid = _require_head_pid(state)
+    _require_shared(folder, head_pid, state)
     cgroup.join_cluster(state)
     _exec(
-        [*_world_prefix(state, world), *_command_in_folder(folder, command)],
+        [*_head_prefix(state, head_pid), *_command_in_folder(folder, command)],
         inner_environment(state),
     )
 
@@ -41,7 +41,7 @@ def exec_on_node(state: State, name: str, command: list[str]) -> NoReturn:
         prefix, variables = [], dict(os.environ)
     else:
         prefix, variables = (
-            _world_prefix(state, _require_world_pid(state)),
+            _head_prefix(state, _require_head_pid(state)),
             inner_environment(state),
         )
     names = [item.name for item in state.spec().nodes]
@@ -76,17 +76,17 @@ def _require_head(command: str) -> None:
         raise UserError(f"this is a node of the cluster: run `{command}` on the head or outside")
 
 
-def _require_world_pid(state: State) -> int:
-    world = state.world_pid()
-    if world is None or not (state.run / "booted").exists():
+def _require_head_pid(state: State) -> int:
+    head_pid = state.head_pid()
+    if head_pid is None or not (state.run / "booted").exists():
         raise state.not_up_error()
-    return world
+    return head_pid
 
 
-def _require_shared(folder: str, world: int, state: State) -> None:
+def _require_shared(folder: str, head_pid: int, state: State) -> None:
     """UserError unless the head node sees the current folder."""
     try:
-        is_shared = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
+        is_shared = os.path.samestat(os.stat(folder), os.stat(f"/proc/{head_pid}/root{folder}"))  # noqa: PTH116
     except OSError:
         is_shared = False
     if not is_shared and folder in namespaces.TMPFS_OPTIONS_BY_FOLDER:
@@ -98,12 +98,12 @@ def _require_shared(folder: str, world: int, state: State) -> None:
         )
 
 
-def _world_prefix(state: State, world: int) -> list[str]:
+def _head_prefix(state: State, head_pid: int) -> list[str]:
     user = ["-U", "--preserve-credentials"] if state.spec().rootless else []
     return [
         "nsenter",
         "-t",
-        str(world),
+        str(head_pid),
         *user,
         *_NAMESPACE_OPTIONS,
         "--",

@@ -34,7 +34,7 @@ class NodeFault:
 
 
 class NodeFaults:
-    """The faults of all nodes, which it makes and removes; only the world uses it."""
+    """The faults of all nodes, which it makes and removes; only the head uses it."""
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, program: str) -> None:
         self._state = state

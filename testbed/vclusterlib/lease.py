@@ -66,7 +66,7 @@ def _hold_lease(state: State, holder: str, timeout_s: float) -> Iterator[str]:
 def require_lease(state: State, request: dict[str, Any]) -> None:
     """VclusterError unless the link is free, `request` is the holder's, or it breaks the lease.
 
-    Only the world calls this, because only the world changes the link, one request at a time.
+    Only the head calls this, because only the head changes the link, one request at a time.
     """
     with _lease_file(state).open("a+") as file:
         if _try_lock(file, fcntl.LOCK_SH):

@@ -1,7 +1,7 @@
 """``up`` and ``down``: a cluster is either complete or does not exist.
 
-The world reports over one pipe, and stays only if ``up`` accepts it over another.  So the world
-ends by itself if ``up`` is killed, and ``up`` sees at once if the world is killed.
+The head reports over one pipe, and stays only if ``up`` accepts it over another.  So the head
+ends by itself if ``up`` is killed, and ``up`` sees at once if the head is killed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def down(state: State) -> str:
     if not state.path.is_dir():
         return f"cluster {state.name} is not up"
     with state.locked():
-        was_up = state.world_pid() is not None
+        was_up = state.head_pid() is not None
         destroy(state)
     return f"cluster {state.name} is {'down' if was_up else 'not up'}"
 
@@ -71,11 +71,11 @@ def _require_outside(command: str) -> None:
 def examine_health(state: State) -> dict[str, Any]:
     """``{"state": "up" | "doubtful" | "broken" | "down", ...}``, with the status if there is one.
 
-    It has ``why`` if broken, which means that a process is dead, or doubtful: the world was late,
-    or slurmctld, or a node with a slurmd does no work.
+    "broken": a process is dead.  "doubtful": the head node did not answer in time, or Slurm
+    says of a node that it takes no jobs.  Both have the reason as ``why``.
     """
-    if not state.is_inside and state.world_pid() is None:
-        if (state.path / "world.json").exists():
+    if not state.is_inside and state.head_pid() is None:
+        if (state.path / "head.json").exists():
             return {"state": "broken", "why": "its first process died"}
         return {"state": "down"}
     try:
@@ -97,15 +97,15 @@ def examine_health(state: State) -> dict[str, Any]:
 
 def destroy(state: State) -> None:
     """End all that exists of the cluster, by SIGTERM if that is enough, else by SIGKILL."""
-    world = state.world_pid()
-    if world is not None:
+    pid = state.head_pid()
+    if pid is not None:
         with suppress(ProcessLookupError):
-            os.kill(world, signal.SIGTERM)
-        if not await_condition(lambda: state.world_pid() is None, 20):
+            os.kill(pid, signal.SIGTERM)
+        if not await_condition(lambda: state.head_pid() is None, 20):
             with suppress(ProcessLookupError):
-                os.kill(world, signal.SIGKILL)
-        if not await_condition(lambda: state.world_pid() is None, 10):
-            raise VclusterError(f"process {world} of cluster {state.name} cannot be ended")
+                os.kill(pid, signal.SIGKILL)
+        if not await_condition(lambda: state.head_pid() is None, 10):
+            raise VclusterError(f"process {pid} of cluster {state.name} cannot be ended")
     cgroup.remove_groups(state)
     state.remove_boot_files()
 
@@ -133,7 +133,7 @@ def _boot(state: State, spec: Spec) -> str:
     slurmconf.copy_overlay(spec.slurm, state)
     try:
         with _interruptible():
-            report = _start_world(state, spec, engine, programs)
+            report = _start_head(state, spec, engine, programs)
     except BaseException:
         destroy(state)
         raise
@@ -159,10 +159,10 @@ def _accuracy_notes(spec: Spec, scheduler: str) -> list[str]:
     return notes
 
 
-def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
+def _start_head(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
     """Start the first process, wait for its report, accept it, and return the report.
 
-    VclusterError if the world does not boot.
+    VclusterError if the head does not boot.
     """
     setup = {
         "program": str(programs / tools.LINK_PROGRAM),
@@ -177,13 +177,13 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
         *tools.user_namespace_options(spec.rootless),
         *tools.NAMESPACE_OPTIONS,
         "--kill-child",
-        *(sys.executable, "-IS", str(_PACKAGE_FOLDER), "__world", str(state.path)),
+        *(sys.executable, "-IS", str(_PACKAGE_FOLDER), "__head", str(state.path)),
         *(str(reporter), str(acceptee), json.dumps(setup)),
     ]
     environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
     if spec.rootless:
         environment["LD_PRELOAD"] = str(programs / tools.SETGROUPS_SHIM)
-    with (state.log / "world.log").open("wb") as log:
+    with (state.log / "head.log").open("wb") as log:
         subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -205,7 +205,7 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
 
 
 def _await_report(report: int, state: State) -> dict[str, Any]:
-    log = state.log / "world.log"
+    log = state.log / "head.log"
     readable, _, _ = select.select([report], [], [], _BOOT_TIMEOUT_S)
     if not readable:
         raise VclusterError(

@@ -1,4 +1,4 @@
-"""The emulated link as the world uses it: our userspace program, or netem in the kernel; its test.
+"""The emulated link as the head uses it: our userspace program, or netem in the kernel; its test.
 
 Its settings are a `LinkSettings`.  Its statistics are JSON objects, one for each direction or
 medium: ``{"name", "frames", "bytes", "sent", "lost", "dropped", ..., "late_us_mean",
@@ -194,7 +194,7 @@ class NetemLink:
         }
 
 
-#: A link as the world uses it.
+#: A link as the head uses it.
 Link = UserspaceLink | NetemLink
 
 

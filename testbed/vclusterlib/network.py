@@ -1,4 +1,4 @@
-"""Links, addresses and neighbours of the world, as scripts for ``ip -batch``; and running them.
+"""Links, addresses and neighbours of the head, as scripts for ``ip -batch``; and running them.
 
   wan   f-a1..f-aN on bridge brA, f-b1..f-bM on bridge brB; pA and pB end the WAN link
         userspace: pA = wA and pB = wB are veth pairs, our link forwards between wA and wB
@@ -27,7 +27,7 @@ _HEAD_MAC_BY_BRIDGE = {
 }
 
 
-def world_script(spec: Spec, engine: str) -> str:
+def head_script(spec: Spec, engine: str) -> str:
     """The script for all links in the head's namespace, and for the nodes' empty namespaces."""
     lines = ["link set lo up", *(f"netns add {node.name}" for node in spec.nodes)]
     bridges = ("brM",) if spec.has_management_network else ("brA", "brB")
@@ -130,9 +130,9 @@ def run_batch(program: str, script: str, namespace: str | None = None) -> None:
 
 
 def build_network(spec: Spec, engine: str) -> None:
-    """Make the whole network; called once by the world's first process."""
+    """Make the whole network; called once by the head's first process."""
     NETNS_FOLDER.mkdir(parents=True, exist_ok=True)
-    run_batch("ip", world_script(spec, engine))
+    run_batch("ip", head_script(spec, engine))
     for node in spec.nodes:
         run_batch("ip", node_script(spec, node), node.name)
 

@@ -1,8 +1,8 @@
-"""A cluster's state directory, the lock on it, the world's first process, and requests to it.
+"""The state directory of a cluster: its lock, the process of its head node, and requests to it.
 
 ``$XDG_STATE_HOME/roundtrip/vcluster/<name>/``, mode 0700:
   lock         held by ``up`` and ``down``           cluster.json  the Spec, and the shared folders
-  world.json   first process of the world            etc/ log/ spool/ mysql/
+  head.json    first process of the head node       etc/ log/ spool/ mysql/
   run/         sockets and pids of this boot; gone after ``down``
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 from vclusterlib import UserError, VclusterError
 from vclusterlib.spec import Spec
 
-#: The stream socket of the world, in ``run/``; head, nodes and host all reach it.
+#: The stream socket of the head, in ``run/``; head, nodes and host all reach it.
 SOCKET = "control.sock"
 #: Environment variable inside the cluster: its state directory.
 STATE_VARIABLE = "ROUNDTRIP_VCLUSTER_STATE"
@@ -132,16 +132,16 @@ class State:
     def spec(self) -> Spec:
         return Spec.from_json(json.loads((self.path / "cluster.json").read_text()))
 
-    def record_world(self, **more: Any) -> None:
-        """Write world.json, in the world's first process while it still sees the outer /proc."""
+    def record_head(self, **more: Any) -> None:
+        """Write head.json, in the head's first process while it still sees the outer /proc."""
         pid = Path("/proc/self").readlink().name
         record = {"pid": int(pid), "start": process_start_ticks(pid), "boot": boot_id(), **more}
-        write_atomically(self.path / "world.json", json.dumps(record) + "\n")
+        write_atomically(self.path / "head.json", json.dumps(record) + "\n")
 
-    def world_pid(self) -> int | None:
-        """Pid of the world's first process, None if it has ended; call from outside."""
+    def head_pid(self) -> int | None:
+        """Pid of the head's first process, None if it has ended; call from outside."""
         try:
-            record = json.loads((self.path / "world.json").read_text())
+            record = json.loads((self.path / "head.json").read_text())
         except (OSError, ValueError):
             return None
         is_alive = (
@@ -154,24 +154,24 @@ class State:
         return self.run / "nodes" / f"{node}.pid"
 
     def remove_boot_files(self) -> None:
-        """Remove sockets, pids, spool and world.json, which belong to one boot only."""
+        """Remove sockets, pids, spool and head.json, which belong to one boot only."""
         shutil.rmtree(self.run, ignore_errors=True)
         shutil.rmtree(self.spool, ignore_errors=True)
-        (self.path / "world.json").unlink(missing_ok=True)
+        (self.path / "head.json").unlink(missing_ok=True)
 
     def send_request(self, request: dict[str, Any], timeout_s: float = 60.0) -> dict[str, Any]:
-        """The world's answer to `request`; VclusterError or UserError if the world refuses it."""
+        """The head's answer to `request`; VclusterError or UserError if the head refuses it."""
         try:
             folder = os.open(self.run, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError:
             raise self.not_up_error() from None
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as world:
-                world.settimeout(timeout_s)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(timeout_s)
                 # a socket's path may have 107 bytes only, a state directory's more
-                world.connect(f"/proc/self/fd/{folder}/{SOCKET}")
-                world.sendall(json.dumps(request).encode() + b"\n")
-                with world.makefile("rb") as lines:
+                connection.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+                connection.sendall(json.dumps(request).encode() + b"\n")
+                with connection.makefile("rb") as lines:
                     line = lines.readline()
         except (FileNotFoundError, ConnectionRefusedError):
             raise self.not_up_error() from None
@@ -182,7 +182,7 @@ class State:
         finally:
             os.close(folder)
         if not line:
-            raise VclusterError(f"cluster {self.name} hung up: see {self.log / 'world.log'}")
+            raise VclusterError(f"cluster {self.name} hung up: see {self.log / 'head.log'}")
         answer: dict[str, Any] = json.loads(line)
         if not answer.pop("ok"):
             kind = UserError if answer["status"] == UserError.status else VclusterError

@@ -42,9 +42,9 @@ class Vcluster(VirtualCluster):
         assert until.exists(), process.communicate(timeout=1)
         return process
 
-    def world_pid(self) -> int:
+    def head_pid(self) -> int:
         """Pid of the first process."""
-        return int(json.loads((self.state / "world.json").read_text())["pid"])
+        return int(json.loads((self.state / "head.json").read_text())["pid"])
 
     def link_stats(self) -> dict[str, Any]:
         return dict(json.loads(self.run_checked("wan", "--stats")))

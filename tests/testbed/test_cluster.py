@@ -21,9 +21,9 @@ def test_status_shows_nodes_partitions_and_link(cluster):
 
 
 def test_up_again_changes_nothing(cluster):
-    world = cluster.world_pid()
+    head = cluster.head_pid()
     assert "is up already" in cluster.run_checked("up")
-    assert cluster.world_pid() == world
+    assert cluster.head_pid() == head
     process = cluster.run("up", "--nodes", "1+1")
     assert process.returncode == 2
     assert "run `down` first" in process.stderr

@@ -55,15 +55,15 @@ def test_every_node_knows_all_others_and_the_head_for_good():
 
 
 def test_a_hub_joins_the_nodes_by_the_link_and_not_by_a_bridge():
-    script = network.world_script(Spec(nodes_a=1, nodes_b=1, fabric="hub"), "userspace")
+    script = network.head_script(Spec(nodes_a=1, nodes_b=1, fabric="hub"), "userspace")
     assert "f-a1 master" not in script
     assert "m-a1 master brM" in script
     assert "wA" not in script
 
 
 def test_the_bridges_are_joined_by_the_chosen_engine():
-    assert "link add pA type veth peer name pB" in network.world_script(SMALL, "netem")
-    assert "link add wA type veth peer name pA" in network.world_script(SMALL, "userspace")
+    assert "link add pA type veth peer name pB" in network.head_script(SMALL, "netem")
+    assert "link add wA type veth peer name pA" in network.head_script(SMALL, "userspace")
 
 
 def test_netem_delays_half_the_rtt_in_each_direction():

@@ -12,7 +12,7 @@ def state(tmp_path, monkeypatch):
     cluster_state = State(tmp_path / "one")
     with cluster_state.locked():
         cluster_state.prepare_boot(Spec())
-    cluster_state.record_world()  # this process: it lives
+    cluster_state.record_head()  # this process: it lives
     return cluster_state
 
 
@@ -28,7 +28,7 @@ def ended(monkeypatch):
 
 
 def answers(monkeypatch, node_state, slurmd=True, **daemons):
-    """Let the world answer with one node."""
+    """Let the head answer with one node."""
     node = {"name": "a1", "state": node_state, "slurmd": slurmd}
     status = {"daemons": {"slurmctld": True, **daemons}, "nodes": [node]}
     monkeypatch.setattr(State, "send_request", lambda *_: status)
@@ -80,6 +80,6 @@ def test_up_boots_anew_what_is_half_dead(state, monkeypatch, ended, capsys, dead
 
 
 def test_up_boots_anew_where_nobody_listens(state, ended):
-    """A world whose `up` was killed: it has no job yet."""
+    """A head whose `up` was killed: it has no job yet."""
     assert lifecycle.up(state, Spec(), set()) == "booted"
     assert ended == ["destroy", "boot"]

@@ -84,7 +84,7 @@ def test_slurm_link_and_caveats(rootless):
     assert sorted(rootless.run_checked("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
     assert "RTT 2 ms" in rootless.run_checked("wan", "--rtt", "2ms")
     assert rootless.status()["rootless"]
-    assert (rootless.state / "world.json").stat().st_uid == NOBODY
+    assert (rootless.state / "head.json").stat().st_uid == NOBODY
     process = rootless.run("up", "--cpu-weight", "200")
     assert process.returncode == 2
     assert "needs root" in process.stderr

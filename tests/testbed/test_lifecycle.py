@@ -63,7 +63,7 @@ def test_down_leaves_nothing(single):
     assert process.returncode == 0, process.stderr
     single.run_checked("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
     single.run_checked("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
-    pids = descendants(single.world_pid())
+    pids = descendants(single.head_pid())
     spaces = namespaces(pids) - namespaces([os.getpid()])
     assert len(spaces) >= 5 * 3  # five kinds, of the head and of two nodes
     output = single.run_checked("down")
@@ -88,14 +88,14 @@ def test_two_clusters_at_once_are_strangers(cluster, single):
 
 
 def start_up(cluster):
-    """``up`` in the background, once its world lives."""
-    return cluster.start("up", "--nodes", "1+1", until=cluster.state / "world.json")
+    """``up`` in the background, once its head lives."""
+    return cluster.start("up", "--nodes", "1+1", until=cluster.state / "head.json")
 
 
-def test_up_works_after_the_world_was_killed_while_booting(single):
+def test_up_works_after_the_head_was_killed_while_booting(single):
     process = start_up(single)
-    spaces = namespaces(descendants(single.world_pid())) - namespaces([os.getpid()])
-    os.kill(single.world_pid(), signal.SIGKILL)
+    spaces = namespaces(descendants(single.head_pid())) - namespaces([os.getpid()])
+    os.kill(single.head_pid(), signal.SIGKILL)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 1
     assert "died while booting" in error
@@ -106,18 +106,18 @@ def test_up_works_after_the_world_was_killed_while_booting(single):
 
 def test_up_works_after_up_itself_was_killed(single):
     process = start_up(single)
-    world = single.world_pid()
-    spaces = namespaces(descendants(world)) - namespaces([os.getpid()])
+    head = single.head_pid()
+    spaces = namespaces(descendants(head)) - namespaces([os.getpid()])
     process.kill()
     process.communicate(timeout=30)
-    wait_gone(spaces)  # nobody accepted the world, so it ended
+    wait_gone(spaces)  # nobody accepted the head, so it ended
     single.run_checked("up", "--nodes", "1+1")
-    assert single.world_pid() != world
+    assert single.head_pid() != head
 
 
 def test_ctrl_c_while_booting_leaves_nothing(single):
     process = start_up(single)
-    spaces = namespaces(descendants(single.world_pid())) - namespaces([os.getpid()])
+    spaces = namespaces(descendants(single.head_pid())) - namespaces([os.getpid()])
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 130
@@ -125,11 +125,11 @@ def test_ctrl_c_while_booting_leaves_nothing(single):
     assert single.status()["state"] == "down"
 
 
-@pytest.mark.parametrize("victim", ["slurmctld", "roundtrip-link", "the world"])
+@pytest.mark.parametrize("victim", ["slurmctld", "roundtrip-link", "the head"])
 def test_up_mends_a_cluster_that_is_half_dead(single, victim):
     single.run_checked("up", "--nodes", "1+1")
-    if victim == "the world":
-        os.kill(single.world_pid(), signal.SIGKILL)
+    if victim == "the head":
+        os.kill(single.head_pid(), signal.SIGKILL)
     else:
         single.run_checked("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
     assert await_true(lambda: single.status()["state"] != "up", 10)

@@ -50,7 +50,7 @@ def test_a_node_that_is_switched_on_joins_the_group_of_its_quota(group, tmp_path
     assert (group / "cgroup.procs").read_text() == "0"
 
 
-def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
+def test_a_child_of_the_head_keeps_its_gate_and_nothing_else():
     read_end, gate = os.pipe()
     descriptor = os.open("/dev/null", os.O_RDONLY)
     child = os.fork()
@@ -86,7 +86,7 @@ def test_a_node_that_fails_once_is_tried_again(single, vcluster):
     body = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
     cluster, folder = with_slurmd(single, vcluster, body)
     cluster.run_checked("up", "--nodes", "1+1", "--share", str(folder))
-    log = (single.state / "log" / "world.log").read_text()
+    log = (single.state / "log" / "head.log").read_text()
     assert "node b1: ended with status 1 (attempt 1)" in log
     assert len(cluster.run_checked("exec", "srun", "-N2", "hostname").split()) == 2
 

@@ -79,22 +79,22 @@ def test_writes_whole_files_with_their_mode(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
-def test_a_world_is_known_while_it_lives_and_in_its_own_boot(state):
+def test_a_head_is_known_while_it_lives_and_in_its_own_boot(state):
     state.path.mkdir(parents=True)
-    assert state.world_pid() is None
-    state.record_world()
-    record = state.path / "world.json"
+    assert state.head_pid() is None
+    state.record_head()
+    record = state.path / "head.json"
     content = json.loads(record.read_text())
-    assert state.world_pid() == os.getpid() == content["pid"]
+    assert state.head_pid() == os.getpid() == content["pid"]
     for changes in ({"start": "0"}, {"boot": "another"}):
         record.write_text(json.dumps({**content, **changes}))
-        assert state.world_pid() is None
+        assert state.head_pid() is None
     record.write_text("{")
-    assert state.world_pid() is None
+    assert state.head_pid() is None
     with subprocess.Popen(["sleep", "30"]) as process:
         start = states.process_start_ticks(process.pid)
         record.write_text(json.dumps({**content, "pid": process.pid, "start": start}))
-        assert state.world_pid() == process.pid
+        assert state.head_pid() == process.pid
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert state.world_pid() is None, "a zombie is no world"
+        assert state.head_pid() is None, "a zombie is no head"

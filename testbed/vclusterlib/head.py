@@ -1,7 +1,7 @@
-"""The world: first process of the head node.  Boots everything, then reaps and answers requests.
+"""The first process of the head node: it boots everything, then reaps and answers requests.
 
 It reports to ``up`` over one pipe (``ready`` and a JSON object, or ``failed`` and a reason) and
-waits on another for ``up`` to accept: if ``up`` dies meanwhile, the world ends too.  When it ends,
+waits on another for ``up`` to accept: if ``up`` dies meanwhile, the head ends too.  When it ends,
 the kernel ends everything inside.
 """
 
@@ -38,7 +38,7 @@ class Terminated(Exception):  # noqa: N818  not an error
     """SIGTERM arrived: end in good order."""
 
 
-class World:
+class HeadNode:
     """One boot of the head node."""
 
     def __init__(self, state: State, setup: dict[str, Any]) -> None:
@@ -178,27 +178,27 @@ def _write_report(pipe: int, word: str, content: object) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is the JSON object for `World`."""
+    """``__head STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is the JSON object for `HeadNode`."""
     report, accept = int(arguments[1]), int(arguments[2])
     os.set_inheritable(report, False)
     os.set_inheritable(accept, False)
     signal.signal(signal.SIGTERM, _handle_sigterm)
     setup = json.loads(arguments[3])
     state = State(Path(arguments[0]))
-    state.record_world()
-    world = None
+    state.record_head()
+    head = None
     try:
-        world = World(state, setup)
-        control = world.boot()
+        head = HeadNode(state, setup)
+        control = head.boot()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(SOCKET)
         listener.listen(64)
-        _write_report(report, "ready", world.boot_report())
+        _write_report(report, "ready", head.boot_report())
         if os.read(accept, 1) != b"y":
             return 1
-        world.serve(control, listener)
+        head.serve(control, listener)
     except (VclusterError, OSError) as error:
-        print(f"world: {error}", file=sys.stderr, flush=True)
+        print(f"head: {error}", file=sys.stderr, flush=True)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with contextlib.suppress(OSError):
             _write_report(report, "failed", str(error))
@@ -206,6 +206,6 @@ def main(arguments: list[str]) -> int:
     except Terminated:
         return 0
     finally:
-        if world:
-            world.stop()
+        if head:
+            head.stop()
     return 0
