@@ -137,8 +137,6 @@ def test_a_cache_that_unpacks_to_much(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 150 << 20)
     with zipfile.ZipFile(tmp_path / published.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("more.parquet", bytes(200 << 20))
-    with pytest.raises(UserError, match=r"history.zip: reading it takes more than 15\d MiB"):
-        reader.require_decodable_tables([tmp_path / published.CACHE_FILE])
     assert not published.load_cache(tmp_path).stamps
 
 

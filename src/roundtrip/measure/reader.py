@@ -1,7 +1,7 @@
 """Decodes untrusted files in a subprocess, within limits of memory, processor time and rows.
 
 A small malicious file can unpack to gigabytes, compute for hours, or make polars abort its process,
-which no exception handler can catch.  So packed and computed files (parquet, gzip, sqlite, zip) and
+which no exception handler can catch.  So packed and computed files (parquet, gzip, sqlite) and
 large texts are read here.  A UserError names the file and the limit.
 """
 
@@ -22,8 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +101,7 @@ def require_decodable_bundle(bundle: Path) -> None:
 
 
 def require_decodable_tables(files: Sequence[Path]) -> None:
-    """As `require_decodable_bundle`, for parquet files, or zip files of them, read together."""
+    """As `require_decodable_bundle`, for parquet files that are read together."""
     with ReaderProcess() as reader:
         reader.require_decodable(files)
 
@@ -367,19 +365,10 @@ def decode_tables(limits: ReadingLimits, files: Sequence[str], content: bytes) -
     rows = 0
     for file in files:
         try:
-            sources: list[Any] = [file]
-            if file.endswith(".zip"):
-                with zipfile.ZipFile(file) as archive:
-                    members = archive.infolist()
-                    if sum(member.file_size for member in members) > limits.memory_bytes:
-                        raise MemoryError
-                    tables = (item for item in members if item.filename.endswith(".parquet"))
-                    sources = [io.BytesIO(archive.read(item)) for item in tables]
-            for source in sources:
-                rows += pl.scan_parquet(source).select(pl.len()).collect().item()
-                limits.require_rows(rows)
-                frames.append(pl.read_parquet(source))
-        except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
+            rows += pl.scan_parquet(file).select(pl.len()).collect().item()
+            limits.require_rows(rows)
+            frames.append(pl.read_parquet(file))
+        except (pl.exceptions.PolarsError, OSError):
             pass  # the table's reader reports it
         yield b""
 
