@@ -289,7 +289,7 @@ def test_a_cache_of_other_code_is_made_anew(
     old_ledger = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
     assert revisions.load_cache(folder).nights.height == 4
-    monkeypatch.setattr(revisions, "_code_digest", lambda: "other code")
+    monkeypatch.setattr(revisions, "code_digest", lambda: "other code")
     assert revisions.load_cache(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(old_ledger.nights)
     assert revisions.load_cache(folder).nights.height == 4

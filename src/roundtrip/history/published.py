@@ -16,12 +16,13 @@ import json
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from roundtrip import __version__, files
+from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.measure import analysis, manifest, pseudonyms, reader, signature, store
@@ -34,6 +35,8 @@ _SCHEMA_BY_CACHED_FILE = {
     "provenance.parquet": PROVENANCE,
     "pairs.parquet": PAIRS,
 }
+#: Libraries whose versions also determine values and pages.
+_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 #: The order of rows of nights.
 NIGHTS_SORT_COLUMNS = ["night", "digest", *SERIES, "nodes"]
 
@@ -165,16 +168,22 @@ class Cache:
 
 
 @functools.cache
-def _code_digest() -> str:
-    """A digest of this package's code; a cache of other code is invalid."""
-    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
-    return f"{__version__} {hashlib.sha256(code).hexdigest()}"
+def code_digest() -> str:
+    """A text that changes with any file of the package, since this may change values and pages."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            name = file.relative_to(package)
+            digest.update(f"{name} {files.sha256(file.read_bytes())}\n".encode())
+    versions = [metadata.version(name) for name in _LIBRARIES]
+    return " ".join([digest.hexdigest(), *versions])
 
 
 def _cache_format(site: str) -> str:
-    """A text that changes with this package's code, the site's thresholds, or its signers."""
+    """A text that changes with this package, the site's thresholds, or its signers."""
     site_bytes = repr(site_thresholds(site)).encode() + signature.signature_cache_key(site)
-    return f"{_code_digest()} {hashlib.sha256(site_bytes).hexdigest()}"
+    return f"{code_digest()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
 def load_cache(site: Path) -> Cache:

@@ -6,14 +6,11 @@ not made again; if in doubt, both are made anew.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -41,8 +38,6 @@ from roundtrip.stats.summaries import GEOMETRIC_MEAN
 INDEX, HISTORY = "index.html", "history.html"
 _INDEX_LINK = "../../index.html"
 HISTORY_SUMMARY_FILE = ".pages.json"
-#: Libraries whose versions also determine the bytes of a page.
-_PAGE_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,7 @@ def read_history_source(site: Path) -> HistorySource:
     }
     reports, campaign, _ = store.split_site_folder(site)
     parts = [
-        *(_code_digest(), f"{campaign}/{site.name}"),
+        *(published.code_digest(), f"{campaign}/{site.name}"),
         *(thresholds.toml_text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
@@ -224,19 +219,6 @@ class HistorySummary(BaseModel):
     overall_levels: tuple[float | None, ...] = ()
     emulation_label: str = ""
     headline_values: tuple[machines.HeadlineValue, ...] = ()
-
-
-@functools.cache
-def _code_digest() -> str:
-    """A text that changes with any file of the package, since this may change pages."""
-    package = Path(__file__).parents[2]
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*")):
-        if file.is_file() and "__pycache__" not in file.parts:
-            name = file.relative_to(package)
-            digest.update(f"{name} {files.sha256(file.read_bytes())}\n".encode())
-    versions = [metadata.version(name) for name in _PAGE_LIBRARIES]
-    return " ".join([digest.hexdigest(), *versions])
 
 
 def read_summary(site: Path, source_digest: str) -> HistorySummary | None:
