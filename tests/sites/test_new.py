@@ -1,5 +1,6 @@
 """`roundtrip site new`: a folder that ReFrame loads, filled in with what was found."""
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -126,7 +127,9 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     assert variants in packages["mpich"]["require"][0]
     assert "slurm" not in packages["mvapich"]["require"][0] or starts["mvapich"][0] == "srun"
     readme = (folder / "README.md").read_text()
-    assert f"openmpi: {'srun --mpi=pmix' if openmpi[0] == 'srun' else 'mpirun, '}" in readme
+    start = "srun --mpi=pmix" if openmpi[0] == "srun" else "mpirun, because "
+    assert re.search(rf"\bopenmpi[\w, ]*: {start}", readme)
+    assert ("how ranks start (assumed): " in readme) is (pmi == ())
     assert ("`pmi` of each" in readme) is (pmi == ())
     assert ("task/affinity" in readme) is (binds is not True)
 
@@ -137,6 +140,16 @@ def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) 
     assert packages["slurm"]["externals"][0]["spec"] == "slurm@24-05-3-1"
     assert packages["ucx"]["externals"][0]["spec"].startswith("ucx@1.16.0 +thread_multiple")
     assert "- `pmix` in `site.toml`" in (folder / "README.md").read_text()
+
+
+def test_a_machine_of_which_all_is_known_leaves_nothing_to_set(checkout: Path) -> None:
+    folder = new.write_site("mine", MachineFacts(), checkout, software="toolchains")
+    paragraphs = (folder / "README.md").read_text().split("\n\n")
+    assert [text.splitlines()[0] for text in paragraphs[2:]] == [
+        "Found:",
+        "- scheduler: none, PATH has no command of Slurm",
+        "Read every value of `site.toml` once, then `roundtrip site check mine`.",
+    ]
 
 
 def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:

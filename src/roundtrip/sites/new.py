@@ -99,20 +99,41 @@ def write_site(
     if software == "spack":
         source = sites / _BASE_BY_FABRIC[fabric].spack_part / "spack"
         unknowns += new_spack.write_spack_part(source, folder, facts, fabric)
-    unknowns += texts.decisions
     lines = [*facts.describe_lines(), *texts.fact_lines]
-    found_list = "\n".join(f"- {line}" for line in lines)
-    missing_list = "\n".join(
-        f"- {item}" for item in unknowns or ["nothing, but read every value once"]
-    )
     (folder / "README.md").write_text(
-        f"# Site `{name}`\n\nWritten by `roundtrip site new`.\n\nFound:\n\n{found_list}"
-        f"\n\nNot found, so the usual value stands; set it:\n\n{missing_list}"
-        f"\n\nThen `roundtrip site check {name}`.\n"
+        _readme_text(name, lines, unknowns, texts.decisions, [p.name for p in measured_partitions])
     )
     if texts.environment_text:
         (folder / "environment").write_text(texts.environment_text)
     return folder
+
+
+def _readme_text(
+    name: str,
+    fact_lines: Sequence[str],
+    unknowns: Sequence[str],
+    decisions: Sequence[str],
+    partitions: Sequence[str],
+) -> str:
+    """Return the text of the site's ``README.md``; `partitions` are those to measure on."""
+    if partitions:
+        names = ", ".join(f"`{item}`" for item in partitions)
+        fact_lines = [
+            *fact_lines,
+            f"measured: {names}; `roundtrip site new --partition` takes others",
+        ]
+    parts = [f"# Site `{name}`", "Written by `roundtrip site new`."]
+    for title, items in (
+        ("Found:", fact_lines),
+        ("Not found, so the usual value stands; set it:", unknowns),
+        ("To decide:", decisions),
+    ):
+        if items:
+            parts += [title, "\n".join(f"- {item}" for item in items)]
+    parts.append(
+        f"Read every value of `{data.SITE_FILE}` once, then `roundtrip site check {name}`."
+    )
+    return "\n\n".join(parts) + "\n"
 
 
 def _choose_fabric(facts: MachineFacts) -> str:
@@ -150,7 +171,9 @@ def site_toml_text(
         text += f'software = "{software}"\n'
     if not is_cluster:
         return text, []
-    text += f"hostnames = ['^{name}-login\\d*$'] # chosen by RFM_SYSTEM all the same\n"
+    text += (
+        f"hostnames = ['^{name}-login\\d*$'] # a guess, not needed: `activate` chooses the site\n"
+    )
     text += texts.keys_text
     unknowns = [*texts.unknown_keys]
     values: dict[str, str | int | None] = {
@@ -173,6 +196,7 @@ def site_toml_text(
                 text += f"{key} = {size}\n"
             else:
                 unknowns.append(
-                    f"`{key}` of partition `{partition.name}`: what fits follows from it"
+                    f"`{key}` of partition `{partition.name}` in `{data.SITE_FILE}`: "
+                    "which launches fit follows from it"
                 )
     return text + texts.tables_text, [*unknowns, *texts.unknown_values]

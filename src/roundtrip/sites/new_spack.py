@@ -123,7 +123,8 @@ def _make_mpi_prefix(mpi: _DebianMpi, prefix: Path) -> None:
 #: The comments that explain each entry are in the shipped site.
 _PACKAGES_FILE_COMMENT = """\
 # Written by `roundtrip site new`; site-configs/{source}/spack/packages.yaml explains each entry.
-# Externals are what is installed here with headers and libraries; what is not, Spack builds.
+# Externals are what is installed here with headers and libraries, and the scheduler, of which
+# commands are enough; what is not, Spack builds.
 """
 #: Variants of the template, which use UCX, and the variants for TCP without UCX.
 _TCP_VARIANT_BY_UCX_VARIANT = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}

@@ -154,38 +154,41 @@ class MachineFacts:
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
     def describe_lines(self) -> list[str]:
-        """Return lines for people: scheduler, PMI, processor, ports, interfaces, libraries."""
-        default = "not found"
+        """Return lines for people: scheduler, PMI, then processor, ports, interfaces and software
+        of this machine."""
+        default = "none found"
         ports = ", ".join(
             f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"
             for p in self.ports
         )
+        cores = f"sockets: {self.sockets or '?'}, cores of each: {self.cores or '?'}"
+        where = ", from which nodes may differ" if self.scheduler.allocates_nodes else ""
         return [
-            *self._scheduler_lines(default),
-            f"processor: {self.cpu or default}, {self.sockets or '?'} x {self.cores or '?'} cores, "
-            f"target {self.target or default}",
-            f"ports: {ports or default}",
-            f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            "software: " + ("; ".join(map(str, self.libraries)) or default),
+            *self._scheduler_lines(),
+            f"this machine{where}: {self.cpu or 'unknown processor'}; {cores}; Spack's target: "
+            f"{self.target or 'unknown'}",
+            f"its InfiniBand and RoCE ports: {ports or default}",
+            f"its network interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
+            f"its software: {'; '.join(map(str, self.libraries)) or default}",
         ]
 
-    def _scheduler_lines(self, default: str) -> list[str]:
+    def _scheduler_lines(self) -> list[str]:
         scheduler, cluster = self.scheduler, self.cluster
         if not scheduler.allocates_nodes:
             titles = " or ".join(item.title for item in schedulers.SCHEDULERS)
             return [f"scheduler: none, PATH has no command of {titles}"]
         partitions = ", ".join(
-            f"{p.name}{'*' if p.is_default else ''} ({p.nodes} nodes of {p.cores} cores)"
+            f"{p.name} (nodes: {p.nodes}, cores of each: {p.cores}"
+            f"{', the default' if p.is_default else ''})"
             for p in cluster.partitions
         )
-        lines = [
-            f"{scheduler.title}: {cluster.version or default}; partitions: {partitions or default}"
-        ]
+        version = cluster.version or "of unknown version"
+        lines = [f"{scheduler.title} {version}; partitions: {partitions or 'it lists none'}"]
         if scheduler.launcher:
-            pmis = ", ".join(cluster.offered_pmis) or default
+            pmis = ", ".join(cluster.offered_pmis) or "unknown"
             lines.append(f"PMI offered by {scheduler.launcher}: {pmis}")
         if scheduler.accounting_command:
-            accounting = {True: "yes", False: "no", None: default}[cluster.accounting]
+            accounting = {True: "yes", False: "no", None: "unknown"}[cluster.accounting]
             lines.append(f"accounting ({scheduler.accounting_command}): {accounting}")
         return lines
 

@@ -119,8 +119,9 @@ class NodeGroup:
     gres: str
 
     def __str__(self) -> str:
-        parts = [f"{self.nodes} of {self.cores} cores", *self.features]
-        return ", ".join([*parts, *([self.gres] if self.gres else [])])
+        features = [*self.features, *([self.gres] if self.gres else [])]
+        suffix = f" ({', '.join(features)})" if features else ""
+        return f"{self.nodes} with {self.cores} cores each{suffix}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -232,11 +233,14 @@ def new_site_texts(
         tables += "\n[every_partition]\n"
         tables += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     if not cluster.offered_pmis:
-        unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+        unknowns.append(
+            f"`pmi` of each `[launch.MPI]` in `{data.SITE_FILE}`, and, with Spack, of each MPI in "
+            "`spack/packages.yaml`"
+        )
     if cluster.binds_tasks is None:
         hint = "`scontrol show config`: TaskPlugin, task/affinity"
         unknowns.append(f"whether srun binds tasks ({hint})")
-    starts = []
+    mpis_by_start = defaultdict[str, list[str]](list)
     for mpi, (default_pmi, *_) in launching.PMIS_BY_MPI.items():
         pmi, obstacle = _pmi_or_obstacle(mpi, cluster, has_library)
         launcher = launching.launcher_of_mpi(mpi)
@@ -245,8 +249,11 @@ def new_site_texts(
             tables += f"options = {json.dumps(launching.OPTIONS_BY_MPI_LAUNCHER[launcher].bind)}\n"
         elif pmi != default_pmi:
             tables += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
-        starts.append(f"{mpi}: {f'{launcher}, {obstacle}' if obstacle else f'srun --mpi={pmi}'}")
-    lines = [f"how ranks start: {'; '.join(starts)}"] if partitions else []
+        start = f"{launcher}, because {obstacle}" if obstacle else f"srun --mpi={pmi}"
+        mpis_by_start[start].append(mpi)
+    starts = "; ".join(f"{', '.join(mpis)}: {start}" for start, mpis in mpis_by_start.items())
+    is_known = cluster.offered_pmis or cluster.binds_tasks is False
+    lines = [f"how ranks start{'' if is_known else ' (assumed)'}: {starts}"] if partitions else []
     series = facts.pmix_series(cluster.offered_pmis)
     unknown_series = f"`pmix` in `{data.SITE_FILE}`: the series that Slurm was built with"
     return NewSiteTexts(
@@ -306,7 +313,7 @@ def _nightly_environment_text(cluster: Cluster, partitions: Sequence[SchedulerPa
         allowlist = cluster.limits_of(partition.name).allowed_accounts
         accounts = [name for name in cluster.user_accounts if not allowlist or name in allowlist]
         if len(cluster.user_accounts) > 1 and accounts:
-            text += f"export {variable}={accounts[0]} # of: {', '.join(accounts)}\n"
+            text += f"export {variable}={accounts[0]} # of your accounts {', '.join(accounts)}\n"
     return text
 
 
@@ -354,7 +361,7 @@ def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) 
             decisions.append(
                 f"nodes of partition `{partition.name}` differ, and a launch takes any: to "
                 'measure one kind, write `access = ["...", "--constraint=FEATURE"]` in '
-                "`[every_partition]`, and say its `nodes`"
+                f"`[every_partition]`, and their number as `nodes` of the partition"
             )
         qos = cluster.limits_of(partition.name).allowed_qos
         if qos and "normal" not in qos:
