@@ -222,7 +222,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launched:
         root.mkdir(parents=True)
         (root / scheduler.LOG_FILE).write_text(log)
         monkeypatch.setattr(Checks, "_tree", lambda *_: RunTree(root))
-        step = SimpleNamespace(switches=[Switch("A", "1", "2")], line=SimpleNamespace(series=None))
+        step = SimpleNamespace(switches=[Switch("A", "1", "2")], series=SimpleNamespace(data=None))
         launcher = Checks(site, StepCase(step, item), RunTree(root), 1.0, print)  # type: ignore[arg-type]
         with pytest.raises(UserError, match="its own fault"):
             launcher.launch(frozenset(), 60)

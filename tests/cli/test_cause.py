@@ -155,10 +155,10 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
     cases = (case, replace(case, environ=OLD))
     plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
-    series = SimpleNamespace(identity={**SERIES, "case_id": case.id}, lower_is_better=True)
-    line = SimpleNamespace(full_title="mpi, 64 KiB", series=series)
+    data = SimpleNamespace(identity={**SERIES, "case_id": case.id}, lower_is_better=True)
+    series = SimpleNamespace(full_title="mpi, 64 KiB", data=data)
     step = SeriesStep(
-        "ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
+        "ab", series, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
     )  # type: ignore[arg-type]
     toolchains = dict(TOOLCHAINS)
 

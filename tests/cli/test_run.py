@@ -157,7 +157,7 @@ def test_the_first_dozen_of_series_is_named(
         number: SimpleNamespace(
             sentence="confirmed",
             worse_series=SimpleNamespace(
-                full_title=f"series {number}", series=SimpleNamespace(key=str(number))
+                full_title=f"series {number}", data=SimpleNamespace(key=str(number))
             ),
             verdict=confirmation.Confirmation.CONFIRMED,
         )

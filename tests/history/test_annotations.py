@@ -224,7 +224,7 @@ def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: 
     text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
     ledger.attach_history(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))
     lines = history.judge_bundle_nights(data.read_bundle(bundle)).judged_series
-    points = [point for line in lines for point in line.series.points]
+    points = [point for line in lines for point in line.data.points]
     assert {point.night[:10]: point.left_out for point in points} == {
         "2026-01-01": "",
         "2026-01-02": "",

@@ -105,7 +105,7 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, wo
     assert [repeat.sentence for repeat in result.repeated_by_series_key.values()] == [words, words]
     for repeat in result.repeated_by_series_key.values():
         assert repeat.control and repeat.control.judgement.verdict is Verdict.UNCHANGED
-        assert str(repeat.control.series.identity["case_id"]).startswith(CASES[1])
+        assert str(repeat.control.data.identity["case_id"]).startswith(CASES[1])
     assert result.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
 
 
@@ -174,8 +174,8 @@ def controls(night_data: data.BundleData) -> Any:
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
     writer = NightWriter(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
     ((worse, control),) = controls(read(writer.write(NIGHTS)[-1]))
-    assert control and control.series.identity["case_id"] == worse.series.identity["case_id"]
-    assert control.series.identity["variant"] == worse.series.identity["variant"]
+    assert control and control.data.identity["case_id"] == worse.data.identity["case_id"]
+    assert control.data.identity["variant"] == worse.data.identity["variant"]
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:

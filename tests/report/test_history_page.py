@@ -137,14 +137,14 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: HistoryPage
     )
     both_sets = replace(single_set, nights=pl.concat([single_set.nights, other_rows]))
     for pair in night_pairs(both_sets.verdicts):
-        points = pair.judged.series.points
+        points = pair.series.data.points
         assert len(points) == 2 and not pair.night_before_value and not pair.ratio
         if all(point.left_out for point in points):
             assert pair.last_night_value == NO_VALUE
             continue
         assert isinstance(pair.last_night_value, Quantity)
         median = next(point.median for point in points if point.nodes == "elsewhere")
-        assert pair.last_night_value.value == pytest.approx(shown(median, pair.judged.series))
+        assert pair.last_night_value.value == pytest.approx(shown(median, pair.series.data))
 
 
 def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_of_it(
@@ -162,14 +162,12 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
         row = re.search(rf'<tr data-key="{key}".*?</tr>', page, re.S)
         assert row and f'data-label="Last night"><span>{NO_VALUE}</span>' in row[0]
     young_history = young(replace(generated, nights=nights), 87, 88, 89)
-    pairs = {pair.judged.series.key: pair for pair in night_pairs(young_history.verdicts)}
+    pairs = {pair.series.data.key: pair for pair in night_pairs(young_history.verdicts)}
     for key in keys:
         pair = pairs[key]
-        before = next(
-            p.median for p in pair.judged.series.points if p.night == years.night_start(88)
-        )
+        before = next(p.median for p in pair.series.data.points if p.night == years.night_start(88))
         assert isinstance(pair.night_before_value, Quantity)
-        assert pair.night_before_value.value == pytest.approx(shown(before, pair.judged.series))
+        assert pair.night_before_value.value == pytest.approx(shown(before, pair.series.data))
         assert (pair.last_night_value, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
 
 
@@ -197,7 +195,7 @@ def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: History
     histories = dict.fromkeys(generated.series_histories, stepped)
     line = replace(generated, series_histories=histories).verdicts.judged_series[0]
     assert isinstance(line.level_before, Quantity)
-    assert line.level_before.value == pytest.approx(shown(2e-6, line.series))
+    assert line.level_before.value == pytest.approx(shown(2e-6, line.data))
 
 
 def shown(value: float, series: HistorySeries) -> float:

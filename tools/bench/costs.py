@@ -130,7 +130,7 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
 
 
 def _render_history_page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
-    series = {tuple(line.series.identity.values()): line.history for line in verdicts.judged_series}
+    series = {tuple(line.data.identity.values()): line.history for line in verdicts.judged_series}
     assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
     return page.render_page(
         page.HistoryPage(

@@ -71,7 +71,7 @@ def prepare_case(
 ) -> StepCase:
     """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
     switch is left."""
-    case = str(step.line.series.identity["case_id"])
+    case = str(step.series.data.identity["case_id"])
     item = _find_case(matrix.build_matrix(declaration, here), case)
     if item is None:
         raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
@@ -171,7 +171,7 @@ class Checks:
         ReFrame ends a launch at the time limit of its test.  UserError if the launch failed, has no
         sample of the series, or its median is not above 0.
         """
-        case, series = self.case, self.case.step.line.series
+        case, series = self.case, self.case.step.series.data
         values = {switch.variable: switch.value(arm) or "" for switch in case.step.switches}
         item = case.toolchain_items.get(values.get(TOOLCHAIN, ""), case.item)
         arm_tree = self._tree(arm, item)

@@ -90,7 +90,7 @@ class SeriesStep:
     """A step at `night` in a series of `campaign`; `log_ratio` of times, positive if slower."""
 
     campaign: str
-    line: JudgedSeries
+    series: JudgedSeries
     night: str
     log_ratio: float
     noise: float
@@ -99,7 +99,7 @@ class SeriesStep:
 
     @property
     def label(self) -> str:
-        return printable(" ".join(self.line.full_title.split()))
+        return printable(" ".join(self.series.full_title.split()))
 
     @property
     def title(self) -> str:
@@ -120,7 +120,7 @@ def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
     The switch replaces all facts whose test is to install the old one.  UserError if there are
     none, or if `old` is the toolchain of the series.
     """
-    new = str(step.line.series.identity["case_id"]).rpartition("+")[2]
+    new = str(step.series.data.identity["case_id"]).rpartition("+")[2]
     others = tuple(fact for fact in step.others if fact[1] != _INSTALL)
     if old == new or others == step.others:
         reason = "it is the one of this series" if old == new else f"nothing of {new} differs"
@@ -144,32 +144,36 @@ def plan_blame(step: SeriesStep, site: str) -> Plan:
     )
 
 
-def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> SeriesStep:
-    """The step on date `night`, by default the newest, of the series whose name has `series` in it.
+def find(site: str, text: str, night: str, campaign: str | None, reports: Path) -> SeriesStep:
+    """The step on date `night`, by default the newest, of the series whose name has `text` in it.
 
     UserError for no such series or step, several series with steps, or contradictory facts.
     """
-    lines = list(_lines(site, series, campaign, reports))
-    if not lines:
-        raise UserError(f"no series of site '{site}' has {series!r} in its name", reports)
+    judged_series = list(_judged_series(site, text, campaign, reports))
+    if not judged_series:
+        raise UserError(f"no series of site '{site}' has {text!r} in its name", reports)
     candidates = [
-        (name, line, series_steps)
-        for name, line, calendar in lines
-        if (series_steps := _steps(line, calendar))
+        (name, series, series_steps)
+        for name, series, calendar in judged_series
+        if (series_steps := _steps(series, calendar))
     ]
     if not candidates:
-        raise UserError(f"no step in {printable(lines[0][1].full_title)}: nothing to explain")
-    if len(candidates) > 1:
-        labels = "; ".join(printable(line.full_title) for _, line, _ in candidates[:_MAX_LABELS])
         raise UserError(
-            f"{len(candidates)} series with a step have {series!r} in their name: {labels}"
+            f"no step in {printable(judged_series[0][1].full_title)}: nothing to explain"
         )
-    name, line, steps = candidates[0]
+    if len(candidates) > 1:
+        labels = "; ".join(
+            printable(series.full_title) for _, series, _ in candidates[:_MAX_LABELS]
+        )
+        raise UserError(
+            f"{len(candidates)} series with a step have {text!r} in their name: {labels}"
+        )
+    name, series, steps = candidates[0]
     matches = [step for step in steps if step[0].startswith(night)]
     if not matches:
         dates = ", ".join(step[0][:10] for step in steps)
         raise UserError(f"--night {night}: no step began then; right is one of: {dates}")
-    return _series_step(name, line, matches[-1])
+    return _series_step(name, series, matches[-1])
 
 
 def largest_unexplained(
@@ -188,15 +192,15 @@ def largest_unexplained(
         if store.is_search_bundle(bundle) and has_round(read_entries(bundle))
     }
     candidates = []
-    for name, line, calendar in _lines(site, "", campaign, reports):
-        judgement = line.judgement
+    for name, series, calendar in _judged_series(site, "", campaign, reports):
+        judgement = series.judgement
         is_sure = judgement.verdict is Verdict.REGRESSED or (
-            judgement.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed_keys
+            judgement.verdict is Verdict.WORSE_LAST_NIGHT and series.data.key in confirmed_keys
         )
-        if not (judgement.is_alarm and is_sure and (steps := _steps(line, calendar))):
+        if not (judgement.is_alarm and is_sure and (steps := _steps(series, calendar))):
             continue
         try:
-            candidate = _series_step(name, line, steps[-1])
+            candidate = _series_step(name, series, steps[-1])
         except UserError:  # its facts contradict each other
             continue
         if candidate.switches and candidate.title not in titles:
@@ -208,22 +212,22 @@ def largest_unexplained(
 _Step = tuple[str, float, Sequence[FactChange]]
 
 
-def _steps(line: JudgedSeries, calendar: Sequence[str]) -> list[_Step]:
+def _steps(series: JudgedSeries, calendar: Sequence[str]) -> list[_Step]:
     """The change points of a series, and the last night if it was worse."""
-    pairs = zip(line.history.steps, line.changes_by_step, strict=True)
+    pairs = zip(series.history.steps, series.changes_by_step, strict=True)
     steps: list[_Step] = [(calendar[point.night], point.ratio, causes) for point, causes in pairs]
-    newest = line.judgement.newest_night
-    return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
+    newest = series.judgement.newest_night
+    return [*steps, (calendar[-1], newest.ratio, series.changes)] if newest else steps
 
 
-def _series_step(campaign: str, line: JudgedSeries, step: _Step) -> SeriesStep:
+def _series_step(campaign: str, series: JudgedSeries, step: _Step) -> SeriesStep:
     night, ratio, changes = step
-    size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
+    size = math.log(ratio) if series.data.lower_is_better else -math.log(ratio)
     switches, others = split(changes)
     # The standard deviation of nights, by differences of successive nights.
-    logs = np.log([point.median for point in line.series.points if point.median > 0])
+    logs = np.log([point.median for point in series.data.points if point.median > 0])
     noise = robust_sd(np.diff(logs)) / math.sqrt(2) if logs.size > 2 else 0.02
-    return SeriesStep(campaign, line, night, size, noise, switches, others)
+    return SeriesStep(campaign, series, night, size, noise, switches, others)
 
 
 def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
@@ -233,13 +237,13 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
         return 0.0
     reader.require_decodable_bundle(revisions[-1].bundle)
     launches = data.read_bundle(revisions[-1].bundle).launches
-    case_launches = launches.filter(pl.col("case_id") == step.line.series.identity["case_id"])
+    case_launches = launches.filter(pl.col("case_id") == step.series.data.identity["case_id"])
     duration = case_launches["elapsed_s"].median()
     return float(duration) if isinstance(duration, float) else 0.0
 
 
-def _lines(
-    site: str, series: str, campaign: str | None, reports: Path
+def _judged_series(
+    site: str, text: str, campaign: str | None, reports: Path
 ) -> Iterator[tuple[str, JudgedSeries, Sequence[str]]]:
     notes = remarks.load_site(site)
     settings = analysis.load_for_site(site).history
@@ -251,9 +255,9 @@ def _lines(
         verdicts = nights.judge_all_series(
             site_ledger.nights, site_ledger.provenance, settings, notes
         )
-        for line in verdicts.judged_series:
-            if series.casefold() in " ".join(line.full_title.split()).casefold():
-                yield name, line, verdicts.calendar.nights
+        for series in verdicts.judged_series:
+            if text.casefold() in " ".join(series.full_title.split()).casefold():
+                yield name, series, verdicts.calendar.nights
 
 
 def split(changes: Sequence[FactChange]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:

@@ -38,12 +38,15 @@ _SIMULATION_SEED = 1
 
 @dataclass(frozen=True)
 class _JudgedCampaign:
-    """The verdicts on the nights of a campaign, the series to show of them (`lines`), what its
-    newest night confirmed (`relaunch`), and sentences on how its nights are signed."""
+    """The verdicts on the nights of a campaign, and what is printed with them.
+
+    `judged_series` are the series to print.  `relaunch` says what the newest night confirmed, and
+    `signatures` how the nights are signed.
+    """
 
     campaign: str
     verdicts: NightVerdicts
-    lines: list[JudgedSeries]
+    judged_series: list[JudgedSeries]
     relaunch: ConfirmationResult
     signatures: list[str]
 
@@ -81,25 +84,25 @@ def history(
     except ValueError:
         raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
     folder, names = common.reports_and_campaigns(reports, site, campaign)
-    judged = (_judge_campaign(folder, name, site, series, since) for name in names)
-    results = [result for result in judged if result]
+    candidates = (_judge_campaign(folder, name, site, series, since) for name in names)
+    results = [result for result in candidates if result]
     hosts = pseudonyms.collect_host_names(site, paths.runs())
     if not results:
         raise common.no_night_error(folder, site, campaign)
-    if series and not any(result.lines for result in results):
+    if series and not any(result.judged_series for result in results):
         raise UserError(f"no series has {series!r} in its name")
     if accept:
         _write_acceptance(site, accept, reason, results)
         raise typer.Exit(0)
     if as_json:
-        records = [_series_json(result, line) for result in results for line in result.lines]
+        records = [_series_json(result, one) for result in results for one in result.judged_series]
         signatures = {result.campaign: result.signatures for result in results}
         content = {"site": site, "series": records, "signatures": signatures}
         print(output.json_text(output.History, content))
     else:
         for result in results:
             _print_campaign(site, result, everything or bool(series), hosts)
-    is_worse = any(line.judgement.is_alarm for result in results for line in result.lines)
+    is_worse = any(one.judgement.is_alarm for result in results for one in result.judged_series)
     raise typer.Exit(int(is_worse))
 
 
@@ -127,7 +130,7 @@ def _judge_campaign(
         print_warning(printable(str(error)))
     signatures = signature.describe_signatures(ledger.signatures)
     return _JudgedCampaign(
-        campaign, verdicts, _matching_lines(verdicts, series), relaunch, signatures
+        campaign, verdicts, _matching_series(verdicts, series), relaunch, signatures
     )
 
 
@@ -138,30 +141,36 @@ def _write_acceptance(
     from roundtrip.history import annotations
 
     pattern = "" if text == _ACCEPT_ALL else text
-    lines = {result.campaign: _matching_lines(result.verdicts, pattern) for result in results}
-    if not any(lines.values()):
+    judged_series = {
+        result.campaign: _matching_series(result.verdicts, pattern) for result in results
+    }
+    if not any(judged_series.values()):
         raise UserError(f"no series has {text!r} in its name")
-    newest = max(item.verdicts.calendar.nights[-1] for item in results if lines[item.campaign])
-    labels = [line.full_title for campaign_lines in lines.values() for line in campaign_lines]
+    newest = max(
+        item.verdicts.calendar.nights[-1] for item in results if judged_series[item.campaign]
+    )
+    labels = [series.full_title for matches in judged_series.values() for series in matches]
     globs = ["*"] if text == _ACCEPT_ALL else sorted({*map(escape, labels)})
     file = annotations.append_acceptances(site, globs, newest, reason)
     print(f"accepted up to {newest}: {len(labels)} series, in {file}")
 
 
-def _matching_lines(verdicts: NightVerdicts, series: str) -> list[JudgedSeries]:
-    pattern = series.casefold()
-    return [line for line in verdicts.judged_series if pattern in _series_name(line).casefold()]
+def _matching_series(verdicts: NightVerdicts, text: str) -> list[JudgedSeries]:
+    pattern = text.casefold()
+    return [
+        series for series in verdicts.judged_series if pattern in _series_name(series).casefold()
+    ]
 
 
-def _series_name(line: JudgedSeries) -> str:
-    return printable(" ".join(line.full_title.split()))
+def _series_name(series: JudgedSeries) -> str:
+    return printable(" ".join(series.full_title.split()))
 
 
 def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
     """Print a summary line, then what the series to show did, with host names from `hosts`."""
     from roundtrip.stats.nights.verdicts import Verdict
 
-    verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
+    verdicts, judged_series, relaunch = result.verdicts, result.judged_series, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items())
     number = len(verdicts.calendar.nights)
@@ -169,45 +178,51 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
     print(f"{result.campaign} on {site}: {nights}; {len(verdicts.judged_series)} series: {counts}")
     if relaunch.sentence:
         print(f"  {hosts.insert_names(printable(relaunch.sentence))}")
-    if all(line.judgement.verdict is Verdict.TOO_FEW_NIGHTS for line in lines):
+    if all(series.judgement.verdict is Verdict.TOO_FEW_NIGHTS for series in judged_series):
         _print_pairs(result, everything, hosts)
     else:
         _print_changes(result, everything, hosts)
-    for line in result.signatures:
-        print(f"  {printable(line)}")
+    for sentence in result.signatures:
+        print(f"  {printable(sentence)}")
 
 
 def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
-    """Print a row for each series to show; then why others are open, and small changes."""
+    """Print a table of the series that changed, or of all if `everything`.
+
+    Lines below it say why series have too few nights, and which changes are too small to count.
+    """
     from roundtrip.stats.nights.verdicts import Verdict
 
-    verdicts, lines = result.verdicts, result.lines
-    visible_lines = [
-        line
-        for line in lines
+    verdicts, judged_series = result.verdicts, result.judged_series
+    visible_series = [
+        series
+        for series in judged_series
         if everything
-        or line.judgement.verdict.is_listed
-        or line.judgement.ratio_text
-        or line.revision_sentences
+        or series.judgement.verdict.is_listed
+        or series.judgement.ratio_text
+        or series.revision_sentences
     ]
     table = Table(*_COLUMNS, box=None)
-    for line in visible_lines:
-        table.add_row(*map(hosts.insert_names, _row_cells(line, result)))
-    if visible_lines:
+    for series in visible_series:
+        table.add_row(*map(hosts.insert_names, _row_cells(series, result)))
+    if visible_series:
         common.print_table(table)
     else:
         print("  these nights show no change")
     reasons = Counter(
-        line.judgement.reason for line in lines if line.judgement.verdict is Verdict.TOO_FEW_NIGHTS
+        series.judgement.reason
+        for series in judged_series
+        if series.judgement.verdict is Verdict.TOO_FEW_NIGHTS
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
         print(f"  {count} series have too few nights: {reason}")
-    for line in [line for line in lines if line.has_negligible_step][:_MAX_SMALL_CHANGES]:
-        step = line.history.steps[-1]
+    small_changes = [series for series in judged_series if series.has_negligible_step]
+    for series in small_changes[:_MAX_SMALL_CHANGES]:
+        step = series.history.steps[-1]
         since = verdicts.calendar.date_text(verdicts.calendar.nights[step.night])
         size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the minimum effect"
-        print(f"  no alarm: {hosts.insert_names(_series_name(line))}: {size}")
-    if (rest := sum(line.has_negligible_step for line in lines) - _MAX_SMALL_CHANGES) > 0:
+        print(f"  no alarm: {hosts.insert_names(_series_name(series))}: {size}")
+    if (rest := len(small_changes) - _MAX_SMALL_CHANGES) > 0:
         print(f"  no alarm: {rest} more series that changed by less than the minimum effect")
 
 
@@ -216,14 +231,12 @@ def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) ->
     from roundtrip.report.pages import answers
 
     print(f"  {printable(answers.too_few_nights_sentence(result.verdicts))}")
-    keys = {line.series.key for line in result.lines}
-    pairs = [
-        pair for pair in answers.night_pairs(result.verdicts) if pair.judged.series.key in keys
-    ]
+    keys = {series.data.key for series in result.judged_series}
+    pairs = [pair for pair in answers.night_pairs(result.verdicts) if pair.series.data.key in keys]
     limit = len(pairs) if everything else _MAX_NIGHT_PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
-        label = hosts.insert_names(_series_name(pair.judged))
+        label = hosts.insert_names(_series_name(pair.series))
         table.add_row(
             label,
             *map(str, (pair.night_before_value, pair.last_night_value, pair.ratio, pair.distance)),
@@ -238,9 +251,9 @@ def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) ->
         print(f"  {answers.DISTANCE_NOTE}")
 
 
-def _row_cells(line: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
-    judgement, verdicts = line.judgement, result.verdicts
-    since = verdicts.calendar.date_text(line.step_night) if line.step_night else ""
+def _row_cells(series: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
+    judgement, verdicts = series.judgement, result.verdicts
+    since = verdicts.calendar.date_text(series.step_night) if series.step_night else ""
     sensitivity = ""
     if judgement.detectable_step is not None:
         sensitivity = (
@@ -251,30 +264,30 @@ def _row_cells(line: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
     )  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (
-        line.changes_text or judgement.reason,
-        line.zero_text,
-        *line.revision_sentences,
-        result.relaunch.describe_series(line),
+        series.changes_text or judgement.reason,
+        series.zero_text,
+        *series.revision_sentences,
+        result.relaunch.describe_series(series),
     )
     reason = "; ".join(printable(remark) for remark in remarks if remark)
-    return verdict, _series_name(line), judgement.ratio_text, since, reason, sensitivity
+    return verdict, _series_name(series), judgement.ratio_text, since, reason, sensitivity
 
 
-def _series_json(result: _JudgedCampaign, line: JudgedSeries) -> dict[str, Any]:
-    judgement, step, history = line.judgement, line.judgement.step, line.history
-    nights, accepted = result.verdicts.calendar.nights, line.acceptance
+def _series_json(result: _JudgedCampaign, series: JudgedSeries) -> dict[str, Any]:
+    judgement, step, history = series.judgement, series.judgement.step, series.history
+    nights, accepted = result.verdicts.calendar.nights, series.acceptance
     return {
         "campaign": result.campaign,
         "nights": len(nights),
-        **line.series.identity,
-        "mark": line.emulation_label,
+        **series.data.identity,
+        "mark": series.emulation_label,
         "verdict": str(judgement.verdict),
         "is_news": judgement.is_recent,
-        "since": line.step_night,
+        "since": series.step_night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
         "drift_a_year": history.drift.yearly_ratio if history.drift else None,
-        "changes": [asdict(change) for change in line.changes],
+        "changes": [asdict(change) for change in series.changes],
         "would_have_seen": judgement.detectable_step,
         "alarm": judgement.is_alarm,
         "shares_of_modes": asdict(history.mode_shares) if history.mode_shares else None,
@@ -293,10 +306,10 @@ def _series_json(result: _JudgedCampaign, line: JudgedSeries) -> dict[str, Any]:
             }
             for revision in history.revisions
         ],
-        "revised": list(line.revision_sentences),
+        "revised": list(series.revision_sentences),
         "minimum_effect": history.min_effect,
         "accepted": {"up_to": accepted.last, "reason": accepted.text} if accepted else None,
-        "confirmation": result.relaunch.to_json_object(line),
+        "confirmation": result.relaunch.to_json_object(series),
         "why": judgement.reason,
     }
 

@@ -304,7 +304,7 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     confirmed = (
         result for result in results if result.verdict is confirmation.Confirmation.CONFIRMED
     )
-    return frozenset(result.worse_series.series.key for result in confirmed)
+    return frozenset(result.worse_series.data.key for result in confirmed)
 
 
 def _check_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:

@@ -117,7 +117,7 @@ class JudgedSeries:
     reports are revised.
     """
 
-    series: HistorySeries
+    data: HistorySeries
     history: SeriesHistory
     judgement: SeriesJudgement
     step_night: str | None
@@ -131,12 +131,12 @@ class JudgedSeries:
     @property
     def full_title(self) -> str:
         """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41 (EMULATED NODES)``."""
-        return _full_title(self.series, self.emulation_label)
+        return _full_title(self.data, self.emulation_label)
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
         """Sort key: the worst first, then study and variant, small messages before large ones."""
-        study, variant, size = map(self.series.identity.get, ("study", "variant", "size_bytes"))
+        study, variant, size = map(self.data.identity.get, ("study", "variant", "size_bytes"))
         return (*self.judgement.sort_key, str(study), str(variant), size or 0, self.full_title)
 
     @property
@@ -167,9 +167,9 @@ class JudgedSeries:
         segments = [part for part in self.history.segments if part.begin < step.night]
         if not segments:
             return units.NO_VALUE
-        factor, unit = display_unit(self.series)
+        factor, unit = display_unit(self.data)
         level = segments[-1].level
-        counted = [point.median for point in self.series.points if not point.left_out]
+        counted = [point.median for point in self.data.points if not point.left_out]
         # A level of 0 is lower than all other values, and logarithms are not exact.
         is_zero = all(level < 0.99 * value for value in counted if value)
         return units.amount(0.0 if is_zero else level * factor, unit)
@@ -177,7 +177,7 @@ class JudgedSeries:
     @property
     def zero_text(self) -> str:
         """How many nights of 0 were judged, and as what; "" without any."""
-        points = [point for point in self.series.points if not point.left_out]
+        points = [point for point in self.data.points if not point.left_out]
         nights = units.plural(len({point.night for point in points if not point.median}), "night")
         others = [point.median for point in points if point.median]
         if len(others) == len(points):
@@ -204,7 +204,7 @@ class NightVerdicts:
 
     def with_verdict(self, verdict: Verdict) -> list[JudgedSeries]:
         """The series with this verdict."""
-        return [judged for judged in self.judged_series if judged.judgement.verdict is verdict]
+        return [series for series in self.judged_series if series.judgement.verdict is verdict]
 
     @property
     def detection_period_text(self) -> str:
@@ -235,7 +235,7 @@ def judge_all_series(
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.history_labels_by_environ(provenance)
-    all_judged: list[JudgedSeries] = []
+    judged_series: list[JudgedSeries] = []
     for series in split_series(nights):
         history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
@@ -269,10 +269,10 @@ def judge_all_series(
                 changes = (*changes, node_change)
         causes = tuple(step_causes[step][1] for step in history.steps)
         texts = tuple(_revision_texts(history, calendar, accepted_night))
-        facts = night, near, changes, causes
-        all_judged.append(JudgedSeries(series, history, verdict, *facts, mark, acceptance, texts))
-    all_judged.sort(key=attrgetter("sort_key"))
-    return NightVerdicts(calendar, tuple(all_judged), night_changes, settings)
+        facts = night, near, changes, causes, mark, acceptance, texts
+        judged_series.append(JudgedSeries(series, history, verdict, *facts))
+    judged_series.sort(key=attrgetter("sort_key"))
+    return NightVerdicts(calendar, tuple(judged_series), night_changes, settings)
 
 
 def _revision_texts(

@@ -175,18 +175,18 @@ class ConfirmationResult:
         ]
         return f"Launched again: {', '.join(counts)}."
 
-    def describe_series(self, judged: JudgedSeries) -> str:
+    def describe_series(self, series: JudgedSeries) -> str:
         """The sentence on a series; "" if it was no candidate for a repetition."""
-        repeat = self.repeated_by_series_key.get(judged.series.key)
+        repeat = self.repeated_by_series_key.get(series.data.key)
         if repeat is None:
             return ""
         if self.skip_reason:
             return f"{Confirmation.NOT_LAUNCHED}: {self.skip_reason}"
         return repeat.sentence
 
-    def to_json_object(self, judged: JudgedSeries) -> dict[str, Any] | None:
+    def to_json_object(self, series: JudgedSeries) -> dict[str, Any] | None:
         """The result for a series as a JSON object; None if it was no candidate."""
-        repeat = self.repeated_by_series_key.get(judged.series.key)
+        repeat = self.repeated_by_series_key.get(series.data.key)
         if repeat is None:
             return None
         control_test = asdict(repeat.control_test) if repeat.control_test else {}
@@ -215,28 +215,28 @@ def worse_series_with_controls(
     the most similar series is chosen.
     """
     worse_series = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    worse_cases = {judged.series.identity["case_id"] for judged in worse_series}
+    worse_cases = {series.data.identity["case_id"] for series in worse_series}
     groups: dict[tuple[Any, str], list[JudgedSeries]] = defaultdict(list)
-    for judged in verdicts.with_verdict(Verdict.UNCHANGED):
-        newest, names = judged.history.newest_night, judged.series.identity
+    for series in verdicts.with_verdict(Verdict.UNCHANGED):
+        newest, names = series.history.newest_night, series.data.identity
         is_launched = launched_cases is None or names["case_id"] in launched_cases
         if is_launched and newest is not None and not newest.is_outside:
-            groups[names["study"], judged.series.environ].append(judged)
+            groups[names["study"], series.data.environ].append(series)
     series_pairs = []
-    for judged in worse_series:
-        peers = groups[judged.series.identity["study"], judged.series.environ]
-        distance = partial(_control_sort_key, judged, worse_cases)
-        series_pairs.append((judged, min(peers, key=distance, default=None)))
+    for series in worse_series:
+        peers = groups[series.data.identity["study"], series.data.environ]
+        distance = partial(_control_sort_key, series, worse_cases)
+        series_pairs.append((series, min(peers, key=distance, default=None)))
     return series_pairs
 
 
 def _control_sort_key(
-    judged: JudgedSeries, worse_cases: set[Any], peer: JudgedSeries
+    series: JudgedSeries, worse_cases: set[Any], peer: JudgedSeries
 ) -> tuple[Any, ...]:
     def partition(names: Mapping[str, Any]) -> str:
         return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
 
-    names, peer_names = judged.series.identity, peer.series.identity
+    names, peer_names = series.data.identity, peer.data.identity
     case = str(peer_names["case_id"])
     size, peer_size = (math.log2(1 + (n["size_bytes"] or 0)) for n in (names, peer_names))
     return (
@@ -252,17 +252,17 @@ def _control_sort_key(
 def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
     """Ids of the cases of `worse_series_with_controls`, controls included."""
     return {
-        str(judged.series.identity["case_id"])
+        str(series.data.identity["case_id"])
         for pair in worse_series_with_controls(verdicts)
-        for judged in pair
-        if judged
+        for series in pair
+        if series
     }
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
     """The confirmation of the newest night of a site; UserError if its bundle cannot be read."""
     worse_series = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    digests = {judged.series.points[-1].digest for judged in worse_series}
+    digests = {series.data.points[-1].digest for series in worse_series}
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require_decodable_bundle(revision.bundle)
@@ -283,21 +283,21 @@ def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> 
     series_pairs = worse_series_with_controls(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
     repeats, tests, control_tests = [], [], []
-    for judged, control in series_pairs:
-        test, away = _sign_test(judged, night, medians)
+    for series, control in series_pairs:
+        test, away = _sign_test(series, night, medians)
         control_test, control_away = _sign_test(control, night, medians) if control else (None, 0)
-        repeats.append((judged, control, away + control_away))
+        repeats.append((series, control, away + control_away))
         tests.append(test)
         control_tests.append(control_test)
     level = night_data.analysis.statistics.false_discovery_level
     verdicts = judge_repetitions(tests, control_tests, level)
-    series = {
-        judged.series.key: RepeatedSeries(judged, control, test, control_test, verdict, away)
-        for (judged, control, away), test, control_test, verdict in zip(
+    repeated = {
+        series.data.key: RepeatedSeries(series, control, test, control_test, verdict, away)
+        for (series, control, away), test, control_test, verdict in zip(
             repeats, tests, control_tests, verdicts, strict=True
         )
     }
-    return ConfirmationResult(series, reason)
+    return ConfirmationResult(repeated, reason)
 
 
 def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
@@ -314,16 +314,16 @@ def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "none of their launches completed")
 
 
-def _sign_test(judged: JudgedSeries, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
+def _sign_test(series: JudgedSeries, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
     """The sign test of the repeated launches, and how many ran on other nodes than the night's."""
-    newest = judged.history.newest_night
+    newest = series.history.newest_night
     assert newest is not None  # noqa: S101  of those that have one
-    points = [point for point in judged.series.points if point.night == night]
+    points = [point for point in series.data.points if point.night == night]
     value = min(points, key=lambda point: (point.left_out != "", -point.launches, point.nodes))
-    filters = [pl.col(name).eq_missing(entry) for name, entry in judged.series.identity.items()]
+    filters = [pl.col(name).eq_missing(entry) for name, entry in series.data.identity.items()]
     launches = medians.filter(*filters)
     ratios = launches["median"] / (value.median / newest.ratio)
-    is_worse = ratios > newest.high if judged.series.lower_is_better else ratios < newest.low
+    is_worse = ratios > newest.high if series.data.lower_is_better else ratios < newest.low
     is_away = launches["nodes"] != value.nodes if value.nodes else pl.Series([False])
     return SignTest(int(is_worse.sum()), launches.height), int(is_away.sum())
 
@@ -339,7 +339,7 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
     yield Paragraph((_METHOD_NOTE,), is_note=True)
     rows = tuple(
         (
-            Cell(repeat.worse_series.full_title, series_key=repeat.worse_series.series.key),
+            Cell(repeat.worse_series.full_title, series_key=repeat.worse_series.data.key),
             Cell(str(repeat.verdict), _COLOUR_BY_CONFIRMATION.get(repeat.verdict, "plain")),
             _sign_test_cell(repeat.sign_test),
             Cell(repeat.control.full_title if repeat.control else "every series changed"),

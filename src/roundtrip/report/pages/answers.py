@@ -44,7 +44,7 @@ class NightPair:
     not known.
     """
 
-    judged: JudgedSeries
+    series: JudgedSeries
     night_before_value: Quantity | str
     last_night_value: Quantity | str
     ratio: Quantity | str
@@ -66,17 +66,17 @@ def series_with_figures(verdicts: NightVerdicts) -> Sequence[JudgedSeries]:
     if not has_too_few_nights(verdicts) or len(verdicts.calendar.nights) > 2:
         return verdicts.judged_series
     return [
-        judged
-        for judged in verdicts.judged_series
-        if len({point.night for point in judged.series.points if not point.left_out})
-        != len(judged.series.points)
+        series
+        for series in verdicts.judged_series
+        if len({point.night for point in series.data.points if not point.left_out})
+        != len(series.data.points)
     ]
 
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     """Return a pair for each series, the largest difference first."""
     pairs = [
-        _night_pair(judged, verdicts.calendar.nights[-2:]) for judged in verdicts.judged_series
+        _night_pair(series, verdicts.calendar.nights[-2:]) for series in verdicts.judged_series
     ]
     distances = [pair.abs_log_ratio for pair in pairs if isinstance(pair.ratio, Quantity)]
     usual_distance = median(distances) if len(distances) >= _MIN_SERIES_FOR_DISTANCE else 0.0
@@ -88,25 +88,25 @@ def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     return sorted(pairs, key=lambda pair: -pair.abs_log_ratio)
 
 
-def _night_pair(judged: JudgedSeries, nights: Sequence[str]) -> NightPair:
+def _night_pair(series: JudgedSeries, nights: Sequence[str]) -> NightPair:
     """The values of a series in `nights`, the newest last; without a distance."""
-    factor, unit = display_unit(judged.series)
-    points = [judged.series.point_at(night) for night in nights]
+    factor, unit = display_unit(series.data)
+    points = [series.data.point_at(night) for night in nights]
     *before_texts, newest = (
         units.amount(point.median * factor, unit) if point else units.NO_VALUE for point in points
     )
     before = before_texts[0] if before_texts else ""
     medians = [point.median for point in points if point and point.median > 0]
     if len(medians) < 2:
-        return NightPair(judged, before, newest, units.NO_VALUE if before else "", "", 0.0)
+        return NightPair(series, before, newest, units.NO_VALUE if before else "", "", 0.0)
     log_ratio = math.log(medians[1] / medians[0])
     ratio = units.ratio_to_level(math.exp(log_ratio))
-    return NightPair(judged, before, newest, ratio, "", abs(log_ratio))
+    return NightPair(series, before, newest, ratio, "", abs(log_ratio))
 
 
 def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     """Return how many nights series have, and what changed since the night before."""
-    reasons = Counter(judged.judgement.reason for judged in verdicts.judged_series)
+    reasons = Counter(series.judgement.reason for series in verdicts.judged_series)
     ((reason, _),) = reasons.most_common(1)
     summary = f"{'every series has' if len(reasons) == 1 else 'most series have'} {reason}"
     nights = verdicts.calendar.nights
@@ -130,7 +130,7 @@ def history_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") ->
 
 def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Iterator[Answer]:
     if judged_series := verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        newest_nights = (judged.judgement.newest_night for judged in judged_series)
+        newest_nights = (series.judgement.newest_night for series in judged_series)
         ratios = [newest_night.ratio for newest_night in newest_nights if newest_night]
         night = verdicts.calendar.nights[-1]
         rest = (
@@ -146,15 +146,15 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield an answer for each night and verdict of a step: news first, then newest first."""
     groups: dict[tuple[str, Verdict], list[JudgedSeries]] = defaultdict(list)
-    for judged in verdicts.judged_series:
-        if judged.step_night:
-            groups[judged.change_night or judged.step_night, judged.judgement.verdict].append(
-                judged
+    for series in verdicts.judged_series:
+        if series.step_night:
+            groups[series.change_night or series.step_night, series.judgement.verdict].append(
+                series
             )
-    news = {group: any(judged.judgement.is_recent for judged in groups[group]) for group in groups}
+    news = {group: any(series.judgement.is_recent for series in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
         (night, verdict), judged_series = group, groups[group]
-        ratios = [judged.judgement.step.ratio for judged in judged_series if judged.judgement.step]
+        ratios = [series.judgement.step.ratio for series in judged_series if series.judgement.step]
         rest = (
             f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
             "the level before. Changed then: "
@@ -167,15 +167,15 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
     changes: list[FactChange] = []
-    for judged in judged_series:
-        changes += [change for change in judged.changes if change.name != NODE_SET_FACT][
+    for series in judged_series:
+        changes += [change for change in series.changes if change.name != NODE_SET_FACT][
             :_MAX_NAMED_ITEMS
         ]
     facts = list(map(str, merge_changes(changes)))
     node_changes = [
         change
-        for judged in judged_series
-        for change in judged.changes
+        for series in judged_series
+        for change in series.changes
         if change.name == NODE_SET_FACT
     ]
     if len(set(node_changes)) > 1:
@@ -194,15 +194,15 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         first = f"{len(group)} of {total} series are in the worse of two modes less often"
         rest = f": {group[0].full_title}: {group[0].judgement.ratio_text}."
         yield make_answer(first, rest, Verdict.IMPROVED.colour)
-    if group := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+    if group := [series for series in verdicts.judged_series if series.revision_sentences]:
         first = f"Revised since the night before: {len(group)} of {total} series: "
         more = "; and others" if len(group) > 1 else ""
         sentences = "; ".join(group[0].revision_sentences)
         yield make_answer(first, f"{group[0].full_title}: {sentences}{more}.")
-    if group := [judged for judged in verdicts.judged_series if judged.acceptance]:
+    if group := [series for series in verdicts.judged_series if series.acceptance]:
         first = f"The level of {len(group)} of {total} series is accepted"
         yield make_answer(first, " as baseline.")
-    if group := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
+    if group := [series for series in verdicts.judged_series if series.has_negligible_step]:
         first = f"{len(group)} of {total} series changed by less than the minimum effect"
         yield make_answer(first, " of their metric, which gives no verdict.")
     if group := verdicts.with_verdict(Verdict.UNCHANGED):
@@ -210,7 +210,7 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         rest = f" Half of them would have shown {step_text}" if step_text else ""
         yield make_answer(f"{len(group)} of {total} series are unchanged.", rest)
     if group := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        reasons = sorted({judged.judgement.reason for judged in group} - {""})[:_MAX_NAMED_ITEMS]
+        reasons = sorted({series.judgement.reason for series in group} - {""})[:_MAX_NAMED_ITEMS]
         rest = f": {'; '.join(reasons)}." if reasons else "."
         first = f"{len(group)} of {total} series have too few nights"
         yield make_answer(first, rest, Verdict.TOO_FEW_NIGHTS.colour)
@@ -218,15 +218,15 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 
 def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
     """Series that are in the worse of two modes less often than before."""
-    return [judged for judged in verdicts.with_verdict(Verdict.IMPROVED) if judged.is_intermittent]
+    return [series for series in verdicts.with_verdict(Verdict.IMPROVED) if series.is_intermittent]
 
 
 def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[JudgedSeries]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
     steps = [
-        judged.judgement.detectable_step
-        for judged in judged_series
-        if judged.judgement.detectable_step
+        series.judgement.detectable_step
+        for series in judged_series
+        if series.judgement.detectable_step
     ]
     return (
         f"a step of {units.percent_text(median(steps))} {verdicts.detection_period_text}."
@@ -261,14 +261,14 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
             rest = f"{_first_title(judged_series)}: {judged_series[0].judgement.ratio_text}."
             yield make_answer(first, rest, verdict.colour)
     groups: dict[tuple[bool, str, Verdict], list[JudgedSeries]] = defaultdict(list)
-    for judged in verdicts.judged_series:
-        if judged.step_night:
-            night = judged.change_night or judged.step_night
-            groups[judged.judgement.is_recent, night, judged.judgement.verdict].append(judged)
+    for series in verdicts.judged_series:
+        if series.step_night:
+            night = series.change_night or series.step_night
+            groups[series.judgement.is_recent, night, series.judgement.verdict].append(series)
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda key: (key[2].colour != "bad", key[1])):
         yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
-    if judged_series := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+    if judged_series := [series for series in verdicts.judged_series if series.revision_sentences]:
         yield make_answer(
             "Revised: ",
             f"{_first_title(judged_series)}: {'; '.join(judged_series[0].revision_sentences)}.",
@@ -328,13 +328,13 @@ def _recent_step_answer(
     night: str, verdict: Verdict, judged_series: Sequence[JudgedSeries], verdicts: NightVerdicts
 ) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
-    judged = judged_series[0]
+    series = judged_series[0]
     causes = [
-        f"{c.name} changed from {c.before} to {c.after}{c.nodes_text}" for c in judged.changes
+        f"{c.name} changed from {c.before} to {c.after}{c.nodes_text}" for c in series.changes
     ]
     cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact changed then"
-    effect = judged.judgement.step.ratio - 1 if judged.judgement.step else 0.0
-    is_time = judged.series.identity["unit"] == "s"
+    effect = series.judgement.step.ratio - 1 if series.judgement.step else 0.0
+    is_time = series.data.identity["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
     effect_text = f"{verb} {units.percent_text(abs(effect))} {up if effect > 0 else down}"
     since = f"since {verdicts.calendar.date_text(night)}{cause_text}"

@@ -52,24 +52,24 @@ def pack_all_series(
     `_point_attributes`.
     """
     kinds = sorted(
-        {_point_attributes(point) for judged in judged_series for point in judged.series.points}
+        {_point_attributes(point) for series in judged_series for point in series.data.points}
     )
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     packed_series = [
-        _pack_series(judged, figure.views, calendar, kind_index)
-        for judged, figure in zip(judged_series, plots, strict=True)
+        _pack_series(series, figure.views, calendar, kind_index)
+        for series, figure in zip(judged_series, plots, strict=True)
     ]
     return {"kinds": [list(kind) for kind in kinds], "series": packed_series}
 
 
 def _pack_series(
-    judged: JudgedSeries,
+    series: JudgedSeries,
     views: Sequence[View],
     calendar: Calendar,
     index_by_attributes: Mapping[tuple[Any, ...], int],
 ) -> dict[str, Any]:
-    series, points = judged.series, judged.series.points
-    factor, unit = display_unit(series)
+    data, points = series.data, series.data.points
+    factor, unit = display_unit(data)
     runs: list[int] = []  # of consecutive nights: first, count, first, count, ...
     for index in (calendar.index(point.night) for point in points):
         if runs and index == sum(runs[-2:]):
@@ -85,8 +85,8 @@ def _pack_series(
     width = "<u2" if len(index_by_attributes) > _VALUES_PER_BYTE else "u1"
     names = [{"name": curve.name} for curve in views[0].curves]
     return {
-        "key": series.key,
-        "environ": series.environ,
+        "key": data.key,
+        "environ": data.environ,
         "unit": "" if unit in UNPRINTED_UNITS else unit,
         "factor": factor,
         "night": runs,
@@ -96,11 +96,11 @@ def _pack_series(
         "kind": _encode_base64(
             np.array([index_by_attributes[_point_attributes(point)] for point in points], width)
         ),
-        "spikes": list(judged.history.spikes),
+        "spikes": list(series.history.spikes),
         "views": _round_to_six_digits(
             [plot.view_json_without_curves(view) | {"curves": names} for view in views]
         ),
-        "sets": _node_sets(judged),
+        "sets": _node_sets(series),
     }
 
 
@@ -122,15 +122,15 @@ def _encode_base64(values: Any) -> str:
 
 
 def series_plot(
-    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()
+    series: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()
 ) -> Plot:
     """The figure of a series: a curve for each set of nodes, levels, and events.
 
     If the first view, scaled to the usual values, leaves some outside, a second one shows all.
     """
-    factor, unit = display_unit(judged.series)
-    direction = "lower" if judged.series.lower_is_better else "higher"
-    title = f"{judged.series.metric_text}, {direction} is better"
+    factor, unit = display_unit(series.data)
+    direction = "lower" if series.data.lower_is_better else "higher"
+    title = f"{series.data.metric_text}, {direction} is better"
     nights = verdicts.calendar.nights
     step = max(1, math.ceil(len(nights) / _MAX_LABELS))
     ticks = range(0, len(nights), step)
@@ -143,9 +143,9 @@ def series_plot(
         ticks=tuple(float(index + 1) for index in ticks),
         tick_labels=tuple(verdicts.calendar.date_text(nights[index]) for index in ticks),
     )
-    points = _points_with_curve_names(judged, verdicts, factor)
-    curves = _curves(judged, verdicts, points)
-    events = tuple(_events(judged, verdicts, notes))
+    points = _points_with_curve_names(series, verdicts, factor)
+    curves = _curves(series, verdicts, points)
+    events = tuple(_events(series, verdicts, notes))
     usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
@@ -160,7 +160,7 @@ def series_plot(
     views = [view("Usual values", low, high)]
     if not all(low <= value <= high for value in all_values):
         views.append(view("All values", *_axis_range([*all_values, *ends])))
-    return Plot(judged.series.title, judged.series.subtitle, tuple(views))
+    return Plot(series.data.title, series.data.subtitle, tuple(views))
 
 
 def sparkline(
@@ -198,9 +198,9 @@ def sparkline(
     return ThumbnailDrawing(view, _SPARKLINE_SIZE).thumbnail()
 
 
-def _node_sets(judged: JudgedSeries) -> list[str]:
+def _node_sets(series: JudgedSeries) -> list[str]:
     """The sets of nodes that have their own curve."""
-    return sorted({point.nodes for point in judged.series.points})[:MAX_NODE_SET_CURVES]
+    return sorted({point.nodes for point in series.data.points})[:MAX_NODE_SET_CURVES]
 
 
 def _node_set_names(node_sets: Sequence[str]) -> list[str]:
@@ -214,14 +214,14 @@ def _node_set_names(node_sets: Sequence[str]) -> list[str]:
 
 
 def _points_with_curve_names(
-    judged: JudgedSeries, verdicts: NightVerdicts, factor: float
+    series: JudgedSeries, verdicts: NightVerdicts, factor: float
 ) -> list[tuple[str, plot.CurvePoint]]:
     """(Name of the curve, point) of each value of the series; a point's x is its night's number."""
-    node_sets = _node_sets(judged)
+    node_sets = _node_sets(series)
     names = dict(zip(node_sets, _node_set_names(node_sets), strict=True))
-    spikes = set(judged.history.spikes)
+    spikes = set(series.history.spikes)
     points: list[tuple[str, plot.CurvePoint]] = []
-    for night, nodes, value, low, high, reason, launches, *_ in judged.series.points:
+    for night, nodes, value, low, high, reason, launches, *_ in series.data.points:
         index = verdicts.calendar.index(night)
         curve = LEFT_OUT if reason else SPIKES if index in spikes else names.get(nodes, OTHER_NODES)
         ends = [None if end is None else end * factor for end in (low, high)]
@@ -230,12 +230,12 @@ def _points_with_curve_names(
 
 
 def _curves(
-    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
+    series: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> tuple[Curve, ...]:
     by_curve: dict[str, list[plot.CurvePoint]] = defaultdict(list)
     for name, point in points:
         by_curve[name].append(point)
-    names = [*_node_set_names(_node_sets(judged)), OTHER_NODES]
+    names = [*_node_set_names(_node_sets(series)), OTHER_NODES]
     size = min(3.4, max(1.6, 0.42 * _FIGURE_WIDTH / len(verdicts.calendar.nights)))
     shapes = plot.CIRCLE, plot.SQUARE
     curves = [
@@ -246,7 +246,7 @@ def _curves(
             line_width=0,
             point_shape=shapes[n % 2],
             point_radius=size,
-            level_segments=tuple(_level_segments(judged, verdicts, by_curve[name])),
+            level_segments=tuple(_level_segments(series, verdicts, by_curve[name])),
         )
         for n, name in enumerate(names)
     ]
@@ -256,31 +256,31 @@ def _curves(
             Curve(name, colour, odd_points, line_width=0, point_shape=shape, point_radius=size + 1)
         )
     curves = [curve for curve in curves if curve.points]
-    if drift := _drift_curve(judged, verdicts, points):
+    if drift := _drift_curve(series, verdicts, points):
         curves.append(drift)
     return tuple(curves)
 
 
 def _level_segments(
-    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
+    series: JudgedSeries, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
 ) -> list[tuple[float, float, float]]:
     """(Start, end, median) of a set of nodes for each segment between change points."""
-    if judged.history.drift:
+    if series.history.drift:
         return []
-    cuts = [0, *(step.night for step in judged.history.steps), len(verdicts.calendar.nights)]
+    cuts = [0, *(step.night for step in series.history.steps), len(verdicts.calendar.nights)]
     levels = []
     for first, last in itertools.pairwise(cuts):
         values = [point[1] for point in points if first < point[0] <= last]
-        if values and (len(values) >= 3 or len(_node_sets(judged)) == 1):
+        if values and (len(values) >= 3 or len(_node_sets(series)) == 1):
             levels.append((first + 0.5, last + 0.5, median(values)))
     return levels
 
 
 def _drift_curve(
-    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
+    series: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> Curve | None:
     """The line of the drift through the middle of the nights used; None without a drift."""
-    drift = judged.history.drift
+    drift = series.history.drift
     used_points = [point for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     if not drift or not used_points:
         return None
@@ -302,10 +302,10 @@ def _drift_curve(
 
 
 def _events(
-    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
+    series: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> Iterator[Event]:
     """The events of a series: changes of recorded facts, annotations, change points."""
-    series_subjects = series_fact_subjects(judged.series)
+    series_subjects = series_fact_subjects(series.data)
     for night, changes in verdicts.changes_by_night.items():
         if changes_of_series(changes, series_subjects):
             yield Event(verdicts.calendar.index(night) + 0.5, CHANGE)
@@ -313,7 +313,7 @@ def _events(
         if len(text) > _MAX_LABEL_LENGTH:
             text = f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
         yield Event(night_index + 0.5, NOTE, text)
-    for step in judged.history.steps:
+    for step in series.history.steps:
         ratio = f"\N{MULTIPLICATION SIGN} {units.ratio_to_level(step.ratio)}"
         yield Event(step.night + 0.5, STEP, ratio)
 

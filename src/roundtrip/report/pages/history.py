@@ -77,7 +77,7 @@ class _SeriesRow:
     `last_night_value`: with unit; `NO_VALUE` if the night has none that counts.
     """
 
-    judged: JudgedSeries
+    series: JudgedSeries
     sparkline: Markup
     drawings: Sequence[Markup]
     last_night_value: str
@@ -86,23 +86,23 @@ class _SeriesRow:
     @property
     def abs_log_ratio(self) -> str:
         """The absolute logarithm of its step's ratio; 0 without a step."""
-        step = self.judged.judgement.step
+        step = self.series.judgement.step
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
     @property
     def detectable_step(self) -> str:
         """The smallest step that `sight_nights` more nights would show; "" if it is not known."""
-        step = self.judged.judgement.detectable_step
+        step = self.series.judgement.detectable_step
         return "" if step is None else units.percent_text(step)
 
     @property
     def changes_text(self) -> str:
         """The first changes near its step, or at a worse last night; "" without either."""
-        more = len(self.judged.changes) - _MAX_NAMED_CHANGES
+        more = len(self.series.changes) - _MAX_NAMED_CHANGES
         if more <= 0:
-            return self.judged.changes_text
+            return self.series.changes_text
         first_changes = "; ".join(
-            str(change) for change in self.judged.changes[:_MAX_NAMED_CHANGES]
+            str(change) for change in self.series.changes[:_MAX_NAMED_CHANGES]
         )
         return f"{first_changes}; and {more} more"
 
@@ -111,10 +111,10 @@ def render_page(page: HistoryPage) -> str:
     """The page as HTML; the same history gives the same bytes."""
     verdicts = page.verdicts
     calendar = verdicts.calendar
-    all_series = [judged.series for judged in verdicts.judged_series]
+    all_series = [series.data for series in verdicts.judged_series]
     notes = [(calendar.index(night), text) for night, text in page.night_notes if night in calendar]
     judged_series = series_with_figures(verdicts)
-    plots = [chart.series_plot(judged, verdicts, notes) for judged in judged_series]
+    plots = [chart.series_plot(series, verdicts, notes) for series in judged_series]
     notice = labels.label_notice(labels.history_labels_by_environ(page.provenance))
     return renderers.render_template(
         "history.html.j2",
@@ -135,14 +135,14 @@ def render_page(page: HistoryPage) -> str:
         answers=history_answers(verdicts, page.confirmation.sentence),
         searches=page.cause_searches,
         rows=[
-            _series_row(judged, verdicts, figure, page.confirmation.describe_series(judged))
-            for judged, figure in zip(judged_series, plots, strict=True)
+            _series_row(series, verdicts, figure, page.confirmation.describe_series(series))
+            for series, figure in zip(judged_series, plots, strict=True)
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
         level=units.ConfidenceLevel(page.settings.confidence_level),
         sight=f"{units.plural(page.settings.sight_nights, 'more night')} would show with a "
         f"probability of {units.percent_text(page.settings.sight_power)}",
-        drawn={judged.series.key for judged in judged_series},
+        drawn={series.data.key for series in judged_series},
         distance=DISTANCE_NOTE,
         counts=verdicts.count_by_verdict.items(),
         studies=sorted({str(series.identity["study"]) for series in all_series}),
@@ -158,8 +158,8 @@ def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str,
     calendar = verdicts.calendar
     steps = [
         calendar.nights[step.night]
-        for judged in verdicts.judged_series
-        for step in judged.history.steps
+        for series in verdicts.judged_series
+        for step in series.history.steps
     ]
     notes: dict[str, list[str]] = defaultdict(list)
     for night, text in page.night_notes:
@@ -203,44 +203,44 @@ def _change_entry(change: FactChange) -> list[object]:
 
 
 def _series_row(
-    judged: JudgedSeries,
+    series: JudgedSeries,
     verdicts: NightVerdicts,
     figure: plot.Plot,
     confirmation_sentence: str,
 ) -> _SeriesRow:
-    factor, unit = display_unit(judged.series)
+    factor, unit = display_unit(series.data)
     nights = verdicts.calendar.nights
-    point = judged.series.point_at(nights[-1])
+    point = series.data.point_at(nights[-1])
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
-    story = _findings_text(judged, verdicts, confirmation_sentence)
-    medians = {point.night: point.median for point in judged.series.points}
-    steps = [step.night for step in judged.history.steps]
+    story = _findings_text(series, verdicts, confirmation_sentence)
+    medians = {point.night: point.median for point in series.data.points}
+    steps = [step.night for step in series.history.steps]
     levels = [medians.get(night) for night in nights]
-    sparkline = chart.sparkline(levels, steps, judged.history.spikes)
-    drawings = plot_drawings(judged.series.key, figure)
-    return _SeriesRow(judged, sparkline, drawings, newest, story)
+    sparkline = chart.sparkline(levels, steps, series.history.spikes)
+    drawings = plot_drawings(series.data.key, figure)
+    return _SeriesRow(series, sparkline, drawings, newest, story)
 
 
 def _findings_text(
-    judged: JudgedSeries, verdicts: NightVerdicts, confirmation_sentence: str
+    series: JudgedSeries, verdicts: NightVerdicts, confirmation_sentence: str
 ) -> str:
     """What detection found in a series and what repeated launches confirm, in sentences."""
-    series_history, calendar = judged.history, verdicts.calendar
+    series_history, calendar = series.history, verdicts.calendar
     sentences = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.ratio_to_level(step.ratio, step.low, step.high)} times the level before, "
         f"statistic {units.pure_number(abs(step.evidence))} against a threshold of "
         f"{units.pure_number(step.threshold)}. Changed then: {describe_changes(causes)}."
-        for step, causes in zip(series_history.steps, judged.changes_by_step, strict=True)
+        for step, causes in zip(series_history.steps, series.changes_by_step, strict=True)
     ]
     sentences += [
-        f"Revised since the night before: {revision}." for revision in judged.revision_sentences
+        f"Revised since the night before: {revision}." for revision in series.revision_sentences
     ]
     if drift := series_history.drift:
         ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
         sentences.append(f"Drift: {ratio} times in a year.")
-    if judged.is_intermittent:
-        sentences.append(f"The share of bad nights has changed: {judged.judgement.ratio_text}.")
+    if series.is_intermittent:
+        sentences.append(f"The share of bad nights has changed: {series.judgement.ratio_text}.")
     if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         level = f"{ratio} times the level; {low} to {high} was expected"
@@ -254,9 +254,9 @@ def _findings_text(
     if series_history.detectable_step is not None:
         step = units.percent_text(series_history.detectable_step)
         sentences.append(f"A step of {step} would show {verdicts.detection_period_text}.")
-    if annotation := judged.acceptance:
+    if annotation := series.acceptance:
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
         sentences.append(f"{accepted}: {annotation.text}.")
-    usage = f"{series_history.nights_used} of {len(judged.series.points)} values were used."
-    zeros = f"{judged.zero_text}." if judged.zero_text else ""
+    usage = f"{series_history.nights_used} of {len(series.data.points)} values were used."
+    zeros = f"{series.zero_text}." if series.zero_text else ""
     return " ".join(filter(None, [usage, zeros, *sentences]))

@@ -126,7 +126,7 @@ def judge_bundle_nights(data: BundleData) -> NightVerdicts:
 
 
 def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    rows = [_step_row(judged, verdicts) for judged in verdicts.judged_series if judged.step_night]
+    rows = [_step_row(series, verdicts) for series in verdicts.judged_series if series.step_night]
     if not rows:
         count = len(verdicts.judged_series) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
         yield Paragraph((f"None of the {count} judged series has changed its level.",))
@@ -150,31 +150,31 @@ def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         yield CollapsibleBlocks(units.plural(len(rest), "more series"), (rest_table,))
 
 
-def _step_row(judged: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]:
-    judgement, step = judged.judgement, judged.judgement.step
-    assert step is not None and judged.step_night is not None  # noqa: S101  it has a night: of its step
+def _step_row(series: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]:
+    judgement, step = series.judgement, series.judgement.step
+    assert step is not None and series.step_night is not None  # noqa: S101  it has a night: of its step
     word = f"{judgement.verdict}{', new' if judgement.is_recent else ''}"
     ratio = units.ratio_to_level(step.ratio, step.low, step.high)
     return (
-        _series_cell(judged),
+        _series_cell(series),
         Cell(word, judgement.verdict.colour),
-        _series_cell(judged, judged.level_before),
-        _series_cell(judged, replace(ratio, n=step.nights)),
-        Cell(verdicts.calendar.date_text(judged.step_night)),
+        _series_cell(series, series.level_before),
+        _series_cell(series, replace(ratio, n=step.nights)),
+        Cell(verdicts.calendar.date_text(series.step_night)),
         Cell(units.count(step.nights)),
         Cell(units.pure_number(abs(step.evidence))),
         Cell(units.pure_number(step.threshold)),
-        Cell(judged.changes_text),
+        Cell(series.changes_text),
     )
 
 
 def _series_cell(
-    judged: JudgedSeries,
+    series: JudgedSeries,
     content: InlineElement | RichText = "",
     status_colour: StatusColour = "plain",
 ) -> Cell:
     """A cell with `content`, by default the title of the series, that links to its history."""
-    return Cell(content or judged.full_title, status_colour, series_key=judged.series.key)
+    return Cell(content or series.full_title, status_colour, series_key=series.data.key)
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -182,9 +182,9 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
-            _series_cell(pair.judged),
+            _series_cell(pair.series),
             *(
-                _series_cell(pair.judged, value)
+                _series_cell(pair.series, value)
                 for value in (pair.night_before_value, pair.last_night_value, pair.ratio)
             ),
             Cell(pair.distance),
@@ -216,28 +216,28 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
     judged_series, calendar = verdicts.judged_series, verdicts.calendar
     items = [
-        f"{judged.full_title}: {judged.judgement.ratio_text}."
-        for judged in judged_series
-        if judged.is_intermittent
+        f"{series.full_title}: {series.judgement.ratio_text}."
+        for series in judged_series
+        if series.is_intermittent
     ]
     yield from _list_blocks("Recurring bad nights", items, _MAX_ROWS)
     items = [
-        f"{judged.full_title}: {'; '.join(judged.revision_sentences)}."
-        for judged in judged_series
-        if judged.revision_sentences
+        f"{series.full_title}: {'; '.join(series.revision_sentences)}."
+        for series in judged_series
+        if series.revision_sentences
     ]
     yield from _list_blocks("Revised since the night before", items)
     items = []
-    for judged in (judged for judged in judged_series if judged.has_negligible_step):
+    for series in (series for series in judged_series if series.has_negligible_step):
         step, least_effect = (
-            judged.history.steps[-1],
-            units.percent_text(judged.history.min_effect),
+            series.history.steps[-1],
+            units.percent_text(series.history.min_effect),
         )
         change, date = (
             units.ratio_to_level(step.ratio),
             calendar.date_text(calendar.nights[step.night]),
         )
-        items.append(f"{judged.full_title}: {change} since {date}; minimum effect {least_effect}.")
+        items.append(f"{series.full_title}: {change} since {date}; minimum effect {least_effect}.")
     yield from _list_blocks("Smaller than the minimum effect", items, _MAX_ROWS)
 
 
@@ -248,8 +248,8 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night: no single night is the cause.",))
     rows = tuple(
-        (_series_cell(judged), _series_cell(judged, f"times {judged.judgement.ratio_text}", "warn"))
-        for judged in judged_series
+        (_series_cell(series), _series_cell(series, f"times {series.judgement.ratio_text}", "warn"))
+        for series in judged_series
     )
     caption = "Level in a year over the level today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
@@ -259,9 +259,9 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Blocks on this night's values outside of what earlier nights predict."""
     judged_series = [
-        judged
-        for judged in verdicts.judged_series
-        if judged.history.newest_night and judged.history.newest_night.is_outside
+        series
+        for series in verdicts.judged_series
+        if series.history.newest_night and series.history.newest_night.is_outside
     ]
     if not judged_series:
         return
@@ -279,29 +279,29 @@ def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield fold_if_long(f"{len(judged_series)} series", table)
 
 
-def _newest_row(judged: JudgedSeries) -> tuple[Cell, ...]:
-    newest, verdict = judged.history.newest_night, judged.judgement.verdict
+def _newest_row(series: JudgedSeries) -> tuple[Cell, ...]:
+    newest, verdict = series.history.newest_night, series.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
         Quantity(value=value, unit=Unit.PURE_NUMBER, decimals=3)
         for value in (newest.ratio, newest.low, newest.high)
     )
     return (
-        _series_cell(judged),
+        _series_cell(series),
         Cell(str(verdict), verdict.colour),
-        _series_cell(judged, ratio, "warn"),
-        _series_cell(judged, (low, " to ", high)),
+        _series_cell(series, ratio, "warn"),
+        _series_cell(series, (low, " to ", high)),
     )
 
 
 def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     groups: dict[tuple[str, str], list[JudgedSeries]] = {}
-    for judged in verdicts.judged_series:
-        if judged.acceptance:
-            groups.setdefault((judged.acceptance.last, judged.acceptance.text), []).append(judged)
+    for series in verdicts.judged_series:
+        if series.acceptance:
+            groups.setdefault((series.acceptance.last, series.acceptance.text), []).append(series)
     items = []
     for (last, text), judged_series in sorted(groups.items()):
-        names = _first_titles([judged.full_title for judged in judged_series])
+        names = _first_titles([series.full_title for series in judged_series])
         count = units.plural(len(judged_series), "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
     return _list_blocks("Accepted levels", items)
@@ -317,11 +317,11 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
     reasons: Counter[str] = Counter()
     labels = []
     tonight = verdicts.calendar.nights[-1]
-    for judged in verdicts.judged_series:
-        points = judged.series.points
+    for series in verdicts.judged_series:
+        points = series.data.points
         reasons.update(point.left_out for point in points if point.left_out)
         if points[-1].night != tonight:
-            labels.append(judged.full_title)
+            labels.append(series.full_title)
     items = [
         f"{units.plural(count, 'value')} of single nights: {reason}."
         for reason, count in sorted(reasons.items())
@@ -336,7 +336,7 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"The nodes of {count} are not known.")
     unjudged_series = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    verdict_reasons = Counter(judged.judgement.reason for judged in unjudged_series)
+    verdict_reasons = Counter(series.judgement.reason for series in unjudged_series)
     items += [
         f"{units.plural(count, 'series')}: {reason}."
         for reason, count in sorted(verdict_reasons.items())
