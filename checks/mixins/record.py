@@ -1,4 +1,4 @@
-"""The records of a launch, the conditions under which it counts, and its figures."""
+"""The records of a launch, the conditions under which it counts, and its performance variables."""
 
 import functools
 import json
@@ -239,8 +239,8 @@ class PerfVariables(rfm.RegressionTestPlugin):
         from roundtrip.studies import derivation
 
         rows = samples.read_rows(f"{self.stagedir}/samples.csv")
-        figures = derivation.perf_variables(get_study(self.study), rows)
+        variables = derivation.perf_variables(get_study(self.study), rows)
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
-            for name, (value, unit) in figures.items()
+            for name, (value, unit) in variables.items()
         }

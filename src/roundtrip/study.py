@@ -150,11 +150,11 @@ class PlannedClaims:
 
 @dataclass(frozen=True)
 class SpreadMetric:
-    """A figure that shows how launches differ: its name, its unit, and its rows of samples.csv.
+    """A value that shows how launches differ: its name, its unit, and its rows of samples.csv.
 
-    `row_filter` selects the rows by column and value; each metric among them is a figure of its
+    `row_filter` selects the rows by column and value; each metric among them is a value of its
     own, if its values have the unit or are times and the unit is one of time.  If the samples are
-    times, a figure in MB/s is the bytes of the message over the sample.
+    times, a value in MB/s is the bytes of the message over the sample.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Study:
     thresholds: ClassVar[type[StrictRecord] | None] = None
     #: Entries that only its workload writes to run.json, under the study's name.
     run_record: ClassVar[type[Record] | None] = None
-    #: A few figures that show how its launches differ from each other.
+    #: A few values that show how its launches differ from each other.
     spread_metrics: ClassVar[tuple[SpreadMetric, ...]] = ()
     #: The arms that its launches interleave, by name in samples.csv, in display order.
     arms: ClassVar[Mapping[str, Arm]] = {}

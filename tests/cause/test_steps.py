@@ -149,8 +149,8 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
         FactChange("new", "Spack hash", "abc", "def"),
     ]
     switches, others = steps.split(changes)
-    line = SimpleNamespace(series=SimpleNamespace(identity={"case_id": "NetPIPE/a=b@s:p+new"}))
-    step = SeriesStep("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
+    series = SimpleNamespace(data=SimpleNamespace(identity={"case_id": "NetPIPE/a=b@s:p+new"}))
+    step = SeriesStep("c", series, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
     toolchain_step = steps.with_toolchain(step, "old")
     assert toolchain_step.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
     assert toolchain_step.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"

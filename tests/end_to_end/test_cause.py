@@ -141,7 +141,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             "metric": METRICS[mode],
         }
         series = SimpleNamespace(identity=identity, lower_is_better=True)
-        step = SimpleNamespace(switches=switches, line=SimpleNamespace(series=series))
+        step = SimpleNamespace(switches=switches, series=SimpleNamespace(data=series))
         step_case = StepCase(step, items[TOOLCHAIN], items)  # type: ignore[arg-type]
         return Checks(site, step_case, root, minutes, print)
 

@@ -171,13 +171,15 @@ def test_annotations_are_those_of_the_checkout(
     for folder in ("campaigns", "checks", "site-configs/here"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert annotation_file.load_site("here") == ()
+    assert annotation_file.load_site_annotations("here") == ()
     file = tmp_path / "site-configs" / "here" / annotation_file.FILE_NAME
     file.write_text("- from: 2026-01-02\n  text: new switch\n")
-    assert [annotation.text for annotation in annotation_file.load_site("here")] == ["new switch"]
+    assert [annotation.text for annotation in annotation_file.load_site_annotations("here")] == [
+        "new switch"
+    ]
     file.write_text("nonsense")
     with pytest.raises(UserError, match="right is a list of annotations"):
-        annotation_file.load_site("here")
+        annotation_file.load_site_annotations("here")
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_intervals_of_all_nights_have_the_level_of_the_site(
     default = analysis.default_settings()
     statistics = default.statistics.model_copy(update={"confidence_level": 0.99})
     strict_analysis = replace(default, statistics=statistics)
-    monkeypatch.setattr(analysis, "load_for_site", lambda site: strict_analysis)
+    monkeypatch.setattr(analysis, "load_site_settings", lambda site: strict_analysis)
     assert read(tmp_path).nights["low"].null_count() == 4, "of 7 launches there is none at 99 %"
 
 

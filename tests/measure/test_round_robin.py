@@ -153,9 +153,9 @@ def test_cases_are_launched_once_for_each_meeting() -> None:
     plan = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
     items = tuple(replace(item, pairs=plan.pairs_for(item)) for item in (INSIDE, BETWEEN))
     assert [item.launch_count(2) for item in items] == [4, 4]
-    keys = [item.launch_key for item in round_robin.CampaignNight(Matrix(items, ())).launch_items]
+    keys = [item.launch_key for item in round_robin.CampaignNight(Matrix(items, ())).round_launches]
     assert len(set(keys)) == len(keys) == 4
-    assert round_robin.CampaignNight(Matrix((BETWEEN,), ())).launch_items == [BETWEEN]
+    assert round_robin.CampaignNight(Matrix((BETWEEN,), ())).round_launches == [BETWEEN]
 
 
 CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
@@ -184,7 +184,7 @@ def test_a_resumed_night_keeps_its_pairs(tmp_path: Path, monkeypatch: pytest.Mon
     node_list = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
     monkeypatch.setattr(round_robin, "collect_partition_nodes", lambda *_: node_list)
     night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [item.pairs[0].hosts for item in night.launch_items] == [("a", "b")]
+    assert [item.pairs[0].hosts for item in night.round_launches] == [("a", "b")]
     pair, loss = night.dry_run_lines()
     assert pair.startswith("pair  p: a and b, round ") and loss == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
@@ -195,7 +195,7 @@ def test_a_resumed_night_keeps_its_pairs(tmp_path: Path, monkeypatch: pytest.Mon
     resumed_night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, run)
     assert resumed_night.matrix == night.matrix
     new_night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [item.pairs[0].hosts for item in new_night.launch_items] == [("b", "c")]
+    assert [item.pairs[0].hosts for item in new_night.round_launches] == [("b", "c")]
 
 
 def test_any_campaign_lists_lost_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +203,7 @@ def test_any_campaign_lists_lost_nodes(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(round_robin, "collect_partition_nodes", lambda *_: node_list)
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, None)
-    assert night.launch_items == list(PLAN.expected)
+    assert night.round_launches == list(PLAN.expected)
     assert list(night.dry_run_lines()) == ["lost  p: c is drained: bad DIMM"]
     tree = tmp_path / "tree"
     tree.mkdir()

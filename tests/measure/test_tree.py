@@ -94,10 +94,10 @@ def test_a_run_keeps_its_thresholds(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (folder / part).mkdir(parents=True)
     (folder / "site-configs/noisy" / analysis.ANALYSIS_FILE).write_text(text)
     monkeypatch.chdir(folder)
-    assert analysis.load_for_site("quiet") == analysis.default_settings()
+    assert analysis.load_site_settings("quiet") == analysis.default_settings()
     run = begin(tmp_path / "runs", "noisy")
     (folder / "site-configs/noisy" / analysis.ANALYSIS_FILE).unlink()
-    assert analysis.load_for_run(run.path).disturbance.load_above_cores == 7.5
+    assert analysis.load_run_settings(run.path).disturbance.load_above_cores == 7.5
 
 
 _HOLD = """\

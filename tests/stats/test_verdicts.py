@@ -142,8 +142,8 @@ def test_each_family_is_corrected_apart() -> None:
     results = judge({"a": CLEAR, **others}, LEVELS, family=lambda key: key == "a")
     assert list(results) == ["a", *others]
     assert results["a"].verdict is Verdict.FASTER
-    assert (results["a"].q, results["a"].claims) == (pytest.approx(2 / 64), 1)
-    assert {results[key].claims for key in others} == {9}
+    assert (results["a"].q, results["a"].family_size) == (pytest.approx(2 / 64), 1)
+    assert {results[key].family_size for key in others} == {9}
     assert results["n0"].q == pytest.approx(judge(others, LEVELS)["n0"].q)
 
 

@@ -40,7 +40,7 @@ class ComparedMpi:
     launcher: tuple[str, ...]
 
     @property
-    def mpi_folder(self) -> Path:
+    def mpi_bin(self) -> Path:
         """Folder of the MPI's programs."""
         return paths.toolchains() / read_catalogue().toolchains[self.toolchain].mpi.name / "bin"
 
@@ -51,7 +51,7 @@ class ComparedMpi:
             raise UserError(f"toolchain {self.toolchain} is missing; run: make setup")
         build = paths.checkout() / "build" / self.toolchain
         options = ["-DCMAKE_BUILD_TYPE=Release", f"-DBoost_ROOT={prefix}"]
-        options.append(f"-DCMAKE_CXX_COMPILER={self.mpi_folder / 'mpicxx'}")
+        options.append(f"-DCMAKE_CXX_COMPILER={self.mpi_bin / 'mpicxx'}")
         workloads = str(paths.checkout() / "workloads")
         run(["cmake", "-G", "Ninja", "-S", workloads, "-B", str(build), *options])
         run(["cmake", "--build", str(build)])
@@ -61,11 +61,11 @@ class ComparedMpi:
         """Run `command` on two ranks; return its standard output.  UserError if it fails."""
         environment = {
             **os.environ,
-            "PATH": f"{self.mpi_folder}:{os.environ['PATH']}",
+            "PATH": f"{self.mpi_bin}:{os.environ['PATH']}",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         }
-        launcher = [str(self.mpi_folder / self.launcher[0]), *self.launcher[1:], "-n", "2"]
+        launcher = [str(self.mpi_bin / self.launcher[0]), *self.launcher[1:], "-n", "2"]
         return run([*launcher, *command], environment, _RUN_LIMIT_S)
 
     def run_reference(self, schedule: SizeSchedule) -> list[OutputPoint]:

@@ -56,13 +56,13 @@ _VARIABLES = "variables.sh"
 class StepCase:
     """The case of a step that has only the switches that can be launched now.
 
-    `toolchain_items`: the same case with other toolchains, by their name.  `hosts`: of each node
+    `items_by_toolchain`: the same case with other toolchains, by their name.  `hosts`: of each node
     set, by its pseudonyms.
     """
 
     step: SeriesStep
     item: ExpectedCase
-    toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
+    items_by_toolchain: Mapping[str, ExpectedCase] = field(default_factory=dict)
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -85,8 +85,8 @@ def prepare_case(
     if not step.switches:
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
     old, _ = values.get(TOOLCHAIN, (None, None))
-    toolchain_items = {old: _case_with_toolchain(declaration, here, item, old)} if old else {}
-    return StepCase(step, item, toolchain_items, hosts)
+    items_by_toolchain = {old: _case_with_toolchain(declaration, here, item, old)} if old else {}
+    return StepCase(step, item, items_by_toolchain, hosts)
 
 
 def _find_case(full_matrix: Matrix, case: str) -> ExpectedCase | None:
@@ -122,7 +122,7 @@ def build(
 
     UserError if the program cannot be built, or is not what the search began with.
     """
-    expected = (case.item, *case.toolchain_items.values())
+    expected = (case.item, *case.items_by_toolchain.values())
     state_files = sorted((folder / "tree").glob("*/*/*/state.json"))
     if state_files:
         root = RunTree(state_files[-1].parent)
@@ -173,7 +173,7 @@ class Checks:
         """
         case, series = self.case, self.case.step.series.data
         values = {switch.variable: switch.value(arm) or "" for switch in case.step.switches}
-        item = case.toolchain_items.get(values.get(TOOLCHAIN, ""), case.item)
+        item = case.items_by_toolchain.get(values.get(TOOLCHAIN, ""), case.item)
         arm_tree = self._tree(arm, item)
         settings = [("prerun_cmds", f". {shlex.quote(str(arm_tree.path / _VARIABLES))}")]
         if LAUNCHER_OPTIONS_FACT in values:

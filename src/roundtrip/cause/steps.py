@@ -245,8 +245,8 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
 def _judged_series(
     site: str, text: str, campaign: str | None, reports: Path
 ) -> Iterator[tuple[str, JudgedSeries, Sequence[str]]]:
-    notes = remarks.load_site(site)
-    settings = analysis.load_for_site(site).history
+    notes = remarks.load_site_annotations(site)
+    settings = analysis.load_site_settings(site).history
     for folder in store.site_folders(reports, campaign or None, site):
         _, name, _ = store.split_site_folder(folder)
         site_ledger = ledger.read_ledger(reports, name, site, notes)

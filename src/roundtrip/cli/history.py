@@ -114,13 +114,13 @@ def _judge_campaign(
     from roundtrip.history import annotations
     from roundtrip.report import confirmation
 
-    notes = annotations.load_site(site)
+    notes = annotations.load_site_annotations(site)
     ledger = common.read_ledger(reports, campaign, site, notes)
     for remark in ledger.remarks:
         print_warning(printable(remark))
     if ledger.nights.is_empty():
         return None
-    settings = analysis.load_for_site(site).history
+    settings = analysis.load_site_settings(site).history
     verdicts = nights.judge_all_series(ledger.nights, ledger.provenance, settings, notes, since)
     relaunch = confirmation.NO_CONFIRMATION
     try:
@@ -338,7 +338,7 @@ def calibrate(
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:
         require_writable(write)
-    notes, thresholds = annotations.load_site(site), analysis.load_for_site(site)
+    notes, thresholds = annotations.load_site_annotations(site), analysis.load_site_settings(site)
     settings = thresholds.history
     noises = []
     for name in names:

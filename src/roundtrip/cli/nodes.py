@@ -170,13 +170,13 @@ def _judge_nodes(reports: Path, campaign: str, site: str) -> _JudgedNodes | None
     """The verdicts of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.content import labels
     from roundtrip.history import node_faults, nodes
-    from roundtrip.history.annotations import load_site
+    from roundtrip.history.annotations import load_site_annotations
     from roundtrip.stats.nodes.failures import find_flaky_nodes
 
-    ledger = common.read_ledger(reports, campaign, site, load_site(site))
+    ledger = common.read_ledger(reports, campaign, site, load_site_annotations(site))
     if ledger.pairs.is_empty():
         return None
-    thresholds = analysis.load_for_site(site)
+    thresholds = analysis.load_site_settings(site)
     odd_clocks, throttled, absences = node_faults.newest_node_faults(
         store.site_folder(reports, campaign, site), ledger.pairs, thresholds.disturbance
     )

@@ -122,7 +122,7 @@ def _plan_run(campaign: str, site: str) -> _PlannedRun:
     # This loads SciPy, which a fault above does not need.
     from roundtrip.measure.outcome import assess_claims
 
-    thresholds = analysis.load_for_site(site)
+    thresholds = analysis.load_site_settings(site)
     round_robin.require_node_list(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claim_matrix = matrix.Matrix((), ()) if declaration.is_round_robin else plan
@@ -135,7 +135,7 @@ def _print_warnings(plan: _PlannedRun, require_enough_launches: bool) -> None:
     launches if `require_enough_launches`."""
     from roundtrip.history import annotations  # a dry run need not load it
 
-    annotations.load_site(plan.site.name)
+    annotations.load_site_annotations(plan.site.name)
     if require_enough_launches:
         plan.outlook.require_enough_launches()
     for warning in (plan.outlook.warning(), *environment.tuning_warnings(plan.site)):
@@ -156,13 +156,13 @@ def _open_tree(
     runs = paths.runs()
     arrangement = round_robin.arrange_night(plan.campaign, plan.site, plan.matrix, runs, old_run)
     if old_run:
-        return old_run, arrangement.launch_items
+        return old_run, arrangement.round_launches
     with report_write_errors(runs):
         new_run = tree.create_tree(
             runs, plan.campaign, plan.site, arrangement.matrix, report, night
         )
         arrangement.write(new_run.path)
-    return new_run, arrangement.launch_items
+    return new_run, arrangement.round_launches
 
 
 def _measure(
@@ -265,7 +265,7 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
             bundle_path = bundle.build_bundle(night.tree.path, Path(folder))
             facts = manifest.verify(bundle_path)
             campaign, site = facts.data["campaign"], facts.data["site"]
-            notes = annotations.load_site(site)
+            notes = annotations.load_site_annotations(site)
             site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
             ledger.attach_history(bundle_path, facts, site_ledger, notes)
             verdicts = judge_bundle_nights(data.read_bundle(bundle_path))

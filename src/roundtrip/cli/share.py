@@ -135,7 +135,7 @@ def _load_annotations(site: str) -> tuple[Annotation, ...]:
     from roundtrip.history import annotations  # as above
 
     try:
-        return annotations.load_site(site)
+        return annotations.load_site_annotations(site)
     except UserError as error:
         print_warning(f"{error}; the report is made without annotations")
         return ()

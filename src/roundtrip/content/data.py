@@ -86,8 +86,13 @@ class BundleData:
 
     @cached_property
     def completed_launches(self) -> pl.DataFrame:
-        """The launches that completed, columns as in `launches`."""
+        """The rows of `launches` that completed."""
         return self.launches.filter(pl.col("status") == "passed")
+
+    @cached_property
+    def simulated_launches(self) -> pl.DataFrame:
+        """The rows of `completed_launches` that a simulator ran."""
+        return self.completed_launches.filter(pl.col("simulated").fill_null(False))
 
     @cached_property
     def series_medians(self) -> SeriesMedians:
@@ -123,7 +128,7 @@ class BundleData:
 
     @cached_property
     def is_abba(self) -> bool:
-        """Whether one coin orders two rounds, as in `session.abba_order`."""
+        """Whether one coin toss orders two rounds, AB BA or BA AB."""
         return self.is_sequential and self._campaign_value("abba_seed") is not None
 
     def _campaign_value(self, key: str) -> Any:
@@ -134,7 +139,7 @@ class BundleData:
             return None
 
     def study_launches(self, study: str) -> pl.DataFrame:
-        """Completed launches of a study, except those of node pairs: columns as in `launches`."""
+        """The rows of `completed_launches` of `study`, without launches on node pairs."""
         in_pairs = pl.col("launch").is_in(self.node_pairs["launch"].to_list())
         return self.completed_launches.filter(pl.col("study") == study, ~in_pairs)
 

@@ -152,17 +152,12 @@ def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
     )
 
 
-def simulated_launches(data: BundleData) -> pl.DataFrame:
-    """Completed launches that were simulated: columns as in `BundleData.launches`."""
-    return data.completed_launches.filter(pl.col("simulated").fill_null(False))
-
-
 def simulated_notice(data: BundleData) -> RichText | None:
     """A notice of simulated launches for the top of the report; None if there are none.
 
     Two runs of a case are identical, because the collector fails a second run that differs.
     """
-    launches = simulated_launches(data)
+    launches = data.simulated_launches
     if launches.is_empty():
         return None
     runs = launches.group_by("case_id").len()["len"]

@@ -147,7 +147,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
     return annotations
 
 
-def load_site(site: str) -> tuple[Annotation, ...]:
+def load_site_annotations(site: str) -> tuple[Annotation, ...]:
     """As `load`, of a site of this checkout; none outside a checkout."""
     try:
         checkout = paths.checkout()

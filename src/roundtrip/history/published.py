@@ -127,7 +127,7 @@ def error_without_folder(path: Path, error: UserError) -> str:
 def site_thresholds(site: str) -> analysis.AnalysisSettings:
     """Thresholds of the site; the package's if its file is damaged, as the site's page says."""
     try:
-        return analysis.load_for_site(site)
+        return analysis.load_site_settings(site)
     except UserError:
         return analysis.default_settings()
 

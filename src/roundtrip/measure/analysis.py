@@ -84,7 +84,7 @@ def default_settings() -> AnalysisSettings:
     return parse(default_toml(), Path(ANALYSIS_FILE))
 
 
-def load_for_site(site: str) -> AnalysisSettings:
+def load_site_settings(site: str) -> AnalysisSettings:
     """Read ``site-configs/<site>/analysis.toml`` of this checkout; the default thresholds without
     such a file, UserError with the line for an invalid one."""
     try:
@@ -94,7 +94,7 @@ def load_for_site(site: str) -> AnalysisSettings:
     return load(file) if file.is_file() else default_settings()
 
 
-def load_for_run(run_dir: Path) -> AnalysisSettings:
+def load_run_settings(run_dir: Path) -> AnalysisSettings:
     """Read the analysis.toml that the run in `run_dir` began with; the default thresholds
     without."""
     file = run_dir / ANALYSIS_FILE

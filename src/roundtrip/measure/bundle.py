@@ -51,7 +51,7 @@ def build_bundle(
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
-    thresholds = analysis.load_for_run(run_dir)
+    thresholds = analysis.load_run_settings(run_dir)
     launches = _scan_reportable(run_dir, thresholds)
     inner_tree, confirmation = run_dir / records.CONFIRMATION_FOLDER, list[Launch]()
     if not inner_tree.is_symlink() and (inner_tree / "state.json").is_file():

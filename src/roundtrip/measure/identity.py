@@ -89,7 +89,7 @@ def mismatch_reason(
         or _toolchain_mismatch(case, ranks)
         or _library_mismatch(case, ranks)
         or _argument_mismatch(case, run, ranks)
-        or (_node_mismatch(run, ranks, allocation) if allocation else "")
+        or (_allocation_mismatch(run, ranks, allocation) if allocation else "")
         or ("" if case["simulated"] else _tcp_mismatch(case, run, moved_bytes))
         or ("" if case["simulated"] else _shared_memory_mismatch(run, moved_bytes))
     )
@@ -220,7 +220,9 @@ def _argument_mismatch(case: JsonObject, run: JsonObject, ranks: Sequence[JsonOb
     )
 
 
-def _node_mismatch(run: JsonObject, ranks: Sequence[JsonObject], allocation: Allocation) -> str:
+def _allocation_mismatch(
+    run: JsonObject, ranks: Sequence[JsonObject], allocation: Allocation
+) -> str:
     """Return the mismatch of a rank on a host outside of the job; "" if all are inside.
 
     The name of a host may differ from the scheduler's name of the node.  Launchers pass variables

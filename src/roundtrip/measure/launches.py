@@ -44,7 +44,7 @@ def scan_launches(run_dir: Path, limits: analysis.AnalysisSettings | None = None
     `limits`, by default the run's own analysis.toml, say which launches are disturbed; UserError
     if that file is invalid.
     """
-    limits = limits or analysis.load_for_run(run_dir)
+    limits = limits or analysis.load_run_settings(run_dir)
     host_record = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     losses = (

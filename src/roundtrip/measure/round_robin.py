@@ -247,7 +247,7 @@ class CampaignNight:
     nodes: Mapping[str, Sequence[Node]] = field(default_factory=dict)
 
     @property
-    def launch_items(self) -> list[ExpectedCase]:
+    def round_launches(self) -> list[ExpectedCase]:
         """The launches of a round: each case, or each case on each of its node pairs."""
         items: list[ExpectedCase] = []
         for item in self.matrix.expected:

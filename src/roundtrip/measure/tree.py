@@ -181,7 +181,7 @@ def create_tree(
         why = "a campaign was started here in this very second; try again"
         raise UserError(why, path) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
-    thresholds = analysis.load_for_site(site.name).toml_text
+    thresholds = analysis.load_site_settings(site.name).toml_text
     (path / analysis.ANALYSIS_FILE).write_text(thresholds, encoding="utf-8")
     tree = RunTree(path)
     tree.write_state(**state)

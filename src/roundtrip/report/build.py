@@ -264,7 +264,7 @@ def judge_report_claims(
 
 
 def _sections_of_report(data: BundleData) -> Iterator[_SectionWithClaims]:
-    is_measured = labels.simulated_launches(data).is_empty()
+    is_measured = data.simulated_launches.is_empty()
     for study in load_studies():
         if section := find_section(study, data):
             yield _SectionWithClaims(

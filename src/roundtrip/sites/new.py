@@ -37,7 +37,7 @@ class _FabricBase(NamedTuple):
     and the names of the values that it needs."""
 
     title: str
-    spack_part: str
+    spack_site: str
     value_names: tuple[str, ...] = ()
 
 
@@ -97,8 +97,8 @@ def write_site(
     (folder / data.SITE_FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME_FILE_TEXT.format(name=name))
     if software == "spack":
-        source = sites / _BASE_BY_FABRIC[fabric].spack_part / "spack"
-        unknowns += new_spack.write_spack_part(source, folder, facts, fabric)
+        source = sites / _BASE_BY_FABRIC[fabric].spack_site / "spack"
+        unknowns += new_spack.write_spack_folder(source, folder, facts, fabric)
     lines = [*facts.describe_lines(), *texts.fact_lines]
     (folder / "README.md").write_text(
         _readme_text(name, lines, unknowns, texts.decisions, [p.name for p in measured_partitions])

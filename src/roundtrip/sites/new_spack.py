@@ -236,7 +236,7 @@ def external_definitions_yaml(
     return tables.dump_yaml({"definitions": lists})
 
 
-def write_spack_part(source: Path, folder: Path, facts: MachineFacts, base: str) -> list[str]:
+def write_spack_folder(source: Path, folder: Path, facts: MachineFacts, base: str) -> list[str]:
     """Write ``spack/`` of the site in `folder` from `source`; return what the user has to set."""
     target = folder / "spack"
     target.mkdir()

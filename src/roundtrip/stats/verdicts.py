@@ -201,17 +201,17 @@ class Family(StrEnum):
 class ClaimVerdict:
     """The verdict on a claim and its basis: the interval over launches, p and q.
 
-    `claims`: the size of the family, including this claim.  `launches_needed`: the number that
-    gives a verdict, if only launches are lacking; else None.  `extra_launches`: if the interval is
-    too wide, about so many more make it narrow enough; None if unknown or very large.
-    `minimum_effect`: the least effect for "faster" and "slower", a fraction of 1.
+    `family_size` counts the claims of its family, with this one.  If only launches are lacking,
+    `launches_needed` launches decide it; else it is None.  If the interval is too wide, about
+    `extra_launches` more make it narrow enough; it is None if unknown or very large.
+    `minimum_effect` is the least effect of "faster" and "slower", a fraction of 1.
     """
 
     interval: Interval
     p: float
     q: float
     verdict: Verdict
-    claims: int = 1
+    family_size: int = 1
     launches_needed: int | None = None
     extra_launches: int | None = None
     minimum_effect: float = 0.0
@@ -234,7 +234,7 @@ class ClaimVerdict:
             more = f": about {n} more launch{'es' * (n != 1)} would decide" if n else ""
             return f"{self.verdict}{more}"
         n = self.interval.n
-        lack = f"cannot reach the level among {self.claims} claims"
+        lack = f"cannot reach the level among {self.family_size} claims"
         if not self.interval.exists:
             lack = "gives no interval" if n == 1 else "give no interval"
         launches = f"{n} launch{'es' * (n != 1)}"
@@ -304,17 +304,19 @@ def judge_families(
     return {key: verdicts[key] for key in claims}
 
 
-def _with_advice(claim: ClaimVerdict, levels: Levels) -> ClaimVerdict:
-    """The claim with the number of launches that would give it a verdict, if it has none."""
-    interval = claim.interval
-    if claim.verdict is not Verdict.CANNOT_TELL:
-        return claim
-    is_least_p = claim.p <= min_p(interval.n) * (1 + 1e-9)
+def _with_advice(verdict: ClaimVerdict, levels: Levels) -> ClaimVerdict:
+    """`verdict`, with the number of launches that would decide the claim if it is open."""
+    interval = verdict.interval
+    if verdict.verdict is not Verdict.CANNOT_TELL:
+        return verdict
+    is_least_p = verdict.p <= min_p(interval.n) * (1 + 1e-9)
     is_clear = decide_claim(interval, 0.0, levels) is not Verdict.CANNOT_TELL
     if not interval.exists or (is_least_p and is_clear):
-        return replace(claim, launches_needed=min_launches(claim.claims, levels))
+        return replace(verdict, launches_needed=min_launches(verdict.family_size, levels))
     # With a clear interval, q depends on the other claims too.
-    return claim if is_clear else replace(claim, extra_launches=_extra_launches(interval, levels))
+    return (
+        verdict if is_clear else replace(verdict, extra_launches=_extra_launches(interval, levels))
+    )
 
 
 #: No advice is given if the total number of launches would exceed this multiple of those made.

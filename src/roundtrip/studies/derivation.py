@@ -216,23 +216,23 @@ def at_compared_sizes(frame: pl.DataFrame, sizes: Sequence[int], by: list[str]) 
 def perf_variables(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
     """ReFrame's performance variables of one launch by name: (finite number, unit).
 
-    `samples` has the columns of samples.csv, of one launch; figures not measured are absent.  By
+    `samples` has the columns of samples.csv, of one launch; values not measured are absent.  By
     default the median of each arm at the smallest and at the largest size: ``put_8B_us``; named
     by its case, too, if the launch has several.
     """
-    figures = {}
+    variables = {}
     if own_units := study_module_attribute(study, "derived", "PERF_VARIABLE_UNITS"):
         values = study_module_attribute(study, "derived", "perf_variables")(samples)
-        figures = {name: (values[name], own_units[name]) for name in own_units if name in values}
+        variables = {name: (values[name], own_units[name]) for name in own_units if name in values}
     for metric in derived_metrics(study, own_units):
-        figures |= _default_perf_variables(study, samples, metric)
-    return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
+        variables |= _default_perf_variables(study, samples, metric)
+    return {name: variable for name, variable in variables.items() if math.isfinite(variable[0])}
 
 
 def _default_perf_variables(
     study: Study, samples: pl.DataFrame, metric: str
 ) -> dict[str, tuple[float, str]]:
-    figures = {}
+    variables = {}
     unit = display_unit(metric)
     scale = units.conversion_factor(METRICS[metric].unit, unit)
     ascii_unit = "1" if unit == Unit.PURE_NUMBER else unit.replace("µ", "u")
@@ -248,8 +248,8 @@ def _default_perf_variables(
             ascii_unit.replace("/", "_per_"),
         ]
         key = re.sub(r"\W", "_", units.printable("_".join(words)).replace(" ", ""))
-        figures[key] = row["value"] * scale, ascii_unit
-    return figures
+        variables[key] = row["value"] * scale, ascii_unit
+    return variables
 
 
 def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:

@@ -142,12 +142,12 @@ class Finding(Generic[StatementT, PanelT]):
                 f"{self.outcome}{self.coverage_suffix}" if self.is_about_all_sizes else self.outcome
             )
         undecided = {
-            size: claim
-            for size, claim in self.size_verdicts
-            if claim.verdict is Verdict.CANNOT_TELL and claim.interval.exists
+            size: verdict
+            for size, verdict in self.size_verdicts
+            if verdict.verdict is Verdict.CANNOT_TELL and verdict.interval.exists
         }
         if not undecided:
-            return f"{OPEN}{missing_launches_suffix(claim for _, claim in self.size_verdicts)}"
+            return f"{OPEN}{missing_launches_suffix(verdict for _, verdict in self.size_verdicts)}"
         sizes = describe_sizes(sorted(undecided), sorted(self.compared_sizes))
         where_suffix = f" at {sizes}" if len(undecided) < len(self.size_verdicts) else ""
         return describe_undecided(list(undecided.values()), where_suffix)
@@ -254,21 +254,20 @@ def _verdict_clause(
 def describe_undecided(
     verdicts: Sequence[ClaimVerdict],
     where_suffix: str = "",
-    missing_launches: str | None = None,
+    launches_clause: str | None = None,
     *,
     says_level: bool = False,
 ) -> str:
     """The range of the intervals of undecided claims, and how many more launches they need.
 
     ``2 to 6 % faster at 1 MiB (open whether 5 % or more: about 11 more launches)``.
-    `missing_launches`: replaces the last clause.  `says_level`: say that this is an interval.
+    `launches_clause` replaces the last clause.  `says_level`: name the level of the interval.
     """
-    missing_launches = (
-        missing_launches_suffix(verdicts) if missing_launches is None else missing_launches
-    )
+    if launches_clause is None:
+        launches_clause = missing_launches_suffix(verdicts)
     intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
-        return f"{OPEN}{where_suffix}{missing_launches}"
+        return f"{OPEN}{where_suffix}{launches_clause}"
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent_text(verdicts[0].minimum_effect)
@@ -276,7 +275,7 @@ def describe_undecided(
     level = intervals[0].level if says_level else None
     prefix = f"{units.percent_text(level)} interval; " if level else ""
     speed_text = units.speed_ratio_text(low, high)
-    return f"{speed_text}{where_suffix} ({prefix}open{question}{missing_launches})"
+    return f"{speed_text}{where_suffix} ({prefix}open{question}{launches_clause})"
 
 
 @dataclass(frozen=True)

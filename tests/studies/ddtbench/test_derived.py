@@ -27,7 +27,7 @@ def frame(methods: dict[str, Epochs], case: str = "NAS_LU_x/original") -> pl.Dat
 
 def figures(methods: dict[str, Epochs], variant: str) -> dict[str, float]:
     """The figures of one of the `methods`."""
-    rows = ddtbench.launch_figures(frame(methods).lazy(), [])
+    rows = ddtbench.launch_medians(frame(methods).lazy(), [])
     return rows.row(by_predicate=pl.col("variant") == variant, named=True)
 
 

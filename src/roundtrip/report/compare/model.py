@@ -223,7 +223,7 @@ def describe_doubt(row: Row) -> str:
         return ""
     if row.ratios_missing is not None:
         return describe_undecided(
-            [row.verdict], missing_launches=f": {describe_missing_rounds(row)}"
+            [row.verdict], launches_clause=f": {describe_missing_rounds(row)}"
         )
     if row.verdict.interval.exists:
         return describe_undecided([row.verdict])

@@ -90,11 +90,11 @@ def read_history_source(site: Path) -> HistorySource:
     warnings: list[str] = []
     site_annotations: tuple[Annotation, ...] = ()
     try:
-        site_annotations = remarks.load_site(site.name)
+        site_annotations = remarks.load_site_annotations(site.name)
     except UserError as error:
         warnings.append(str(error))
     try:
-        thresholds = analysis.load_for_site(site.name)
+        thresholds = analysis.load_site_settings(site.name)
     except UserError as error:
         warnings.append(f"{error}; the package's thresholds are used")
         thresholds = analysis.default_settings()

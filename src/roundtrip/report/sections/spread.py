@@ -1,6 +1,6 @@
 """The spread metrics of all studies, and their noise within and between launches.
 
-A spread metric is a figure that shows how the launches of one case differ.
+A spread metric is a value that shows how the launches of one case differ.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from roundtrip.stats.summaries import (
 from roundtrip.study import SpreadMetric, load_studies
 from roundtrip.units import FACTOR_FROM_SECONDS, ConfidenceLevel, Quantity, Unit
 
-#: Columns that, with launch and number, identify a figure; its samples thus share one metric.
+#: Columns that, with launch and number, identify a value; its samples thus share one metric.
 SPREAD_KEY_COLUMNS = ("case_id", "case", "variant", "metric")
 #: Further columns that identify a series.
 SERIES_COLUMNS = ("size_bytes", "phase")
-#: Summary of the samples of a launch as a figure.
+#: Summary of the samples of a launch as one value.
 LAUNCH_SUMMARY = Summary("a figure of a study", ValueKind.COST, "the samples of a launch", MEDIAN)
 #: Column of the Shapiro-Wilk test.
 _NORMALITY_COLUMN = "Normal, p"

@@ -61,7 +61,7 @@ class Panel(panel.Panel):
 
 
 class DDTBenchData(Panels[Panel]):
-    """The DDTBench launches of a bundle by panel, and their figures."""
+    """The DDTBench launches of a bundle by panel, and their values."""
 
     key_columns = ("panel", "buffers")
 
@@ -73,8 +73,8 @@ class DDTBenchData(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """`derived.launch_figures`, with columns launch, case_id and panel."""
-        return derived.launch_figures(self.samples, _LAUNCH_COLUMNS)
+        """`derived.launch_medians`, with columns launch, case_id and panel."""
+        return derived.launch_medians(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
     def creation_intervals(self) -> pl.DataFrame:

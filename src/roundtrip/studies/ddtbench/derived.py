@@ -75,7 +75,7 @@ LAUNCH_SUMMARY = Summary("round trip", ValueKind.COST, "the exchanges of a launc
 CREATION_SUMMARY = Summary("making a datatype", ValueKind.COST, "the rounds of a launch", MEDIAN)
 
 
-def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Medians for each (`by`, case, size_bytes, variant), seconds, sorted.
 
     Columns: the keys, app, buffers, pack, communication, unpack (0 for a method without packing),
@@ -123,18 +123,18 @@ def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def datatype_gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
+def datatype_gains(medians: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
     """Gains: round trip by hand over that with datatypes, for the same `by`.
 
-    `base` is MANUAL or MANUAL_TUNED.  Return the datatype rows of `figures`, with a column ratio.
+    `base` is MANUAL or MANUAL_TUNED.  Return the datatype rows of `medians`, with a column ratio.
     """
-    pair = figures.filter(pl.col("variant").is_in([DDT, base]))
+    pair = medians.filter(pl.col("variant").is_in([DDT, base]))
     return ratios_within_launch(pair, by, base, "round_trip")
 
 
-def largest_message_rows(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def largest_message_rows(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """The rows with the largest size_bytes of those with the same `by`."""
-    return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
+    return medians.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
 
 
 #: Ends of the names of PERF_VARIABLE_UNITS, by state of memory.
@@ -142,20 +142,20 @@ _SUFFIX_BY_BUFFER_STATE = {ORIGINAL_BUFFER_STATE: "", "same": "_same"}
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch of one micro-app, those of `PERF_VARIABLE_UNITS` among them.
+    """The values of one launch of one micro-app, those of `PERF_VARIABLE_UNITS` among them.
 
     Figures that were not measured are absent.
     """
     values: dict[str, float] = {}
-    figures = largest_message_rows(launch_figures(samples.lazy(), []), ["case"])
-    figures = figures.filter(pl.col("buffers").is_in(list(_SUFFIX_BY_BUFFER_STATE)))
-    for row in figures.iter_rows(named=True):
+    medians = largest_message_rows(launch_medians(samples.lazy(), []), ["case"])
+    medians = medians.filter(pl.col("buffers").is_in(list(_SUFFIX_BY_BUFFER_STATE)))
+    for row in medians.iter_rows(named=True):
         name = f"{row['variant']}{_SUFFIX_BY_BUFFER_STATE[row['buffers']]}"
         values[f"round_trip_{name}"] = row["round_trip"] * 1e6
         if row["overhead"] is not None:
             values[f"overhead_{name}"] = row["overhead"] * 100
     for name, base in (("gain", MANUAL), ("gain_over_tuned", MANUAL_TUNED)):
-        gains = datatype_gains(figures, [], base)
+        gains = datatype_gains(medians, [], base)
         for buffers, gain in gains.select("buffers", "ratio").iter_rows():
             values[f"{name}{_SUFFIX_BY_BUFFER_STATE[buffers]}"] = gain
     if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
@@ -165,18 +165,18 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes by launch and micro-app, at its largest size: `SPEED_COLUMNS`."""
-    figures = _original_state_figures(samples).filter(variant=DDT)
-    figures = largest_message_rows(figures, ["launch", "case"])
-    return _round_trip_speeds(figures, pl.concat_str("app", pl.lit(", datatypes")))
+    medians = _original_state_medians(samples).filter(variant=DDT)
+    medians = largest_message_rows(medians, ["launch", "case"])
+    return _round_trip_speeds(medians, pl.concat_str("app", pl.lit(", datatypes")))
 
 
-def _original_state_figures(samples: pl.LazyFrame) -> pl.DataFrame:
+def _original_state_medians(samples: pl.LazyFrame) -> pl.DataFrame:
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_BUFFER_STATE}"))
-    return launch_figures(original_samples, ["launch"])
+    return launch_medians(original_samples, ["launch"])
 
 
-def _round_trip_speeds(figures: pl.DataFrame, what: pl.Expr) -> pl.DataFrame:
-    seconds = figures.rename({"round_trip": "seconds"})
+def _round_trip_speeds(medians: pl.DataFrame, what: pl.Expr) -> pl.DataFrame:
+    seconds = medians.rename({"round_trip": "seconds"})
     return toolchain_speeds(seconds, what, phase=COMMUNICATION_EPOCH, metric=EPOCH_METRIC)
 
 
@@ -190,8 +190,8 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     Round trips with datatypes, also over those packed by hand.  A micro-app is ordered by its best
     and by its worst launches, as MPIs differ.
     """
-    figures = largest_message_rows(_original_state_figures(samples), ["launch", "case"])
-    ratios = datatype_gains(figures, ["launch"])
+    medians = largest_message_rows(_original_state_medians(samples), ["launch", "case"])
+    ratios = datatype_gains(medians, ["launch"])
     ends = ratios.group_by("app").agg(
         best=pl.col("ratio").quantile(1 - _EXTREME_LAUNCH_SHARE, "nearest"),
         worst=pl.col("ratio").quantile(_EXTREME_LAUNCH_SHARE, "nearest"),
@@ -208,7 +208,7 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
         **dict.fromkeys(SERIES_COLUMNS),
     )
     what = pl.concat_str(pl.lit("Round trip with datatypes, "), "app")
-    round_trips = _round_trip_speeds(figures.filter(is_end, variant=DDT), what)
+    round_trips = _round_trip_speeds(medians.filter(is_end, variant=DDT), what)
     return pl.concat([gain_speeds, round_trips])
 
 

@@ -38,7 +38,7 @@ from roundtrip.units import ConfidenceLevel, Unit
 
 #: Label of every row, table and figure of results over the link.
 EMULATED_WAN = "emulated WAN"
-_UNIT_BY_FIGURE = {"rate": Unit.MOPS, "time": Unit.S}
+_UNIT_BY_METRIC = {"rate": Unit.MOPS, "time": Unit.S}
 #: The benchmarks of the published study first.
 _POSITION_BY_BENCHMARK = dict(
     zip(("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP"), range(8), strict=True)
@@ -131,13 +131,13 @@ class Series:
         return f"{label}, {EMULATED_WAN}" if self.spans_clusters else label
 
 
-LaunchFigures = dict[str, float]
-#: Figures of launches at one RTT, by launch.
-FiguresByLaunch = dict[str, LaunchFigures]
+LaunchValues = dict[str, float]
+#: Values of launches at one RTT, by launch.
+ValuesByLaunch = dict[str, LaunchValues]
 
 
 class NPBLaunches:
-    """All NPB launches of a bundle, as figures by series and RTT; intervals are at `level`."""
+    """All NPB launches of a bundle, by series and RTT; intervals are at `level`."""
 
     def __init__(self, data: BundleData) -> None:
         self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
@@ -154,7 +154,7 @@ class NPBLaunches:
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
-    def _figures_by_launch(self) -> FiguresByLaunch:
+    def _values_by_launch(self) -> ValuesByLaunch:
         """rate, time, compute, communication, iterations, least and most of each launch.
 
         least and most: the least and the most seconds of a rank in MPI; NaN if not recorded by
@@ -166,7 +166,7 @@ class NPBLaunches:
         value, phase = pl.col("value"), pl.col("phase")
         is_rank_time = is_time & (phase == "rank communication")
         nan, statistic = pl.lit(float("nan")), derived.OVER_ITERATIONS_SUMMARY.statistic
-        figures = self._samples.group_by("launch").agg(
+        frame = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
@@ -178,11 +178,11 @@ class NPBLaunches:
             least=value.filter(is_rank_time).min(),
             most=value.filter(is_rank_time).max(),
         )
-        native = figures.filter(pl.col("time").is_not_null()).group_by("case")
+        native = frame.filter(pl.col("time").is_not_null()).group_by("case")
         work = native.agg(
             work=(pl.col("rate") * pl.col("time")).median(), own=pl.col("iterations").max()
         )
-        frame = figures.join(work, on="case", how="left").select(
+        frame = frame.join(work, on="case", how="left").select(
             *("launch", "rate", "compute", "communication"),
             time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nan),
             least=pl.coalesce("least", nan),
@@ -192,22 +192,22 @@ class NPBLaunches:
         return {row.pop("launch"): row for row in frame.collect().iter_rows(named=True)}
 
     @cached_property
-    def figures_by_point(self) -> dict[Series, dict[float | None, FiguresByLaunch]]:
-        """Figures by series, RTT in ms (None inside a cluster) and launch."""
-        points: dict[Series, dict[float | None, FiguresByLaunch]] = {}
+    def values_by_point(self) -> dict[Series, dict[float | None, ValuesByLaunch]]:
+        """Values by series, RTT in ms (None inside a cluster) and launch."""
+        points: dict[Series, dict[float | None, ValuesByLaunch]] = {}
         for row in self._rows:
-            if row["status"] == "passed" and row["launch"] in self._figures_by_launch:
+            if row["status"] == "passed" and row["launch"] in self._values_by_launch:
                 series, rtt_ms = self._series_and_rtt(row)
                 rounds = points.setdefault(series, {}).setdefault(rtt_ms, {})
-                rounds[row["launch"]] = self._figures_by_launch[row["launch"]]
+                rounds[row["launch"]] = self._values_by_launch[row["launch"]]
         return {
             series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
             for series in sorted(points, key=lambda series: series.sort_key)
         }
 
-    def figures_at(self, series: Series, rtt_ms: float | None) -> FiguresByLaunch:
-        """Figures of the launches at one RTT in ms (None inside a cluster); {} without launches."""
-        return self.figures_by_point.get(series, {}).get(rtt_ms, {})
+    def values_at(self, series: Series, rtt_ms: float | None) -> ValuesByLaunch:
+        """Values of the launches at one RTT in ms (None inside a cluster); {} without launches."""
+        return self.values_by_point.get(series, {}).get(rtt_ms, {})
 
     @cached_property
     def missing_points(self) -> list[tuple[Series, float | None]]:
@@ -218,12 +218,12 @@ class NPBLaunches:
             if row["status"] in ("failed", "missing")
         ]
 
-    def figure_cell(self, series: Series, rtt_ms: float | None, figure: str) -> Cell:
-        """Cell of `figure`, rate or time, over launches, with its series in the history."""
-        rounds = self.figures_at(series, rtt_ms).values()
-        values = [figures[figure] for figures in rounds if math.isfinite(figures[figure])]
+    def value_cell(self, series: Series, rtt_ms: float | None, metric: str) -> Cell:
+        """Cell of `metric`, rate or time, over launches, with its series in the history."""
+        rounds = self.values_at(series, rtt_ms).values()
+        values = [launch[metric] for launch in rounds if math.isfinite(launch[metric])]
         return self.interval_cell(
-            values, _UNIT_BY_FIGURE[figure], series_key=self.series_key(series, rtt_ms, figure)
+            values, _UNIT_BY_METRIC[metric], series_key=self.series_key(series, rtt_ms, metric)
         )
 
     def interval_cell(
@@ -234,10 +234,10 @@ class NPBLaunches:
             self.interval(values), unit, base_name=base_name, series_key=series_key
         )
 
-    def series_key(self, series: Series, rtt_ms: float | None, figure: str = "rate") -> str:
-        """Key of the series of `figure`, rate or time, in the history, as in `Cell.series_key`."""
-        cases = {self._case_ids[launch] for launch in self.figures_at(series, rtt_ms)}
-        return self._origins.find_key(cases, 0, metric=figure, phase="total")
+    def series_key(self, series: Series, rtt_ms: float | None, metric: str = "rate") -> str:
+        """Key of the series of `metric`, rate or time, in the history, as in `Cell.series_key`."""
+        cases = {self._case_ids[launch] for launch in self.values_at(series, rtt_ms)}
+        return self._origins.find_key(cases, 0, metric=metric, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:
@@ -245,30 +245,28 @@ class NPBLaunches:
 
     def messages_and_iterations(self, series: Series) -> tuple[pl.DataFrame, float]:
         """Messages (columns of `derived.messages`) and iterations of a launch; all are alike."""
-        launch, figures = next(iter(next(iter(self.figures_by_point[series].values())).items()))
+        launch, values = next(iter(next(iter(self.values_by_point[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
-        return derived.messages(samples), figures["iterations"]
+        return derived.messages(samples), values["iterations"]
 
     def verification_histories(self, series: Series) -> list[str]:
         """Verification history in the record of each launch; "not measured" without one."""
-        launches = [
-            launch for rounds in self.figures_by_point[series].values() for launch in rounds
-        ]
+        launches = [launch for rounds in self.values_by_point[series].values() for launch in rounds]
         records = [self._details.get(launch, {}).get("verification") or {} for launch in launches]
         return [str(record.get("history") or "not measured") for record in records]
 
     @property
     def link_series(self) -> list[Series]:
         """Series with half of the ranks in each cluster."""
-        return [series for series in self.figures_by_point if series.spans_clusters]
+        return [series for series in self.values_by_point if series.spans_clusters]
 
     @property
     def planned_link_points(self) -> set[tuple[Series, float]]:
         """Series as planned and RTT in ms of all launches over the link, completed or not."""
         points = [
             (series, rtt_ms)
-            for series in self.figures_by_point
-            for rtt_ms in self.figures_by_point[series]
+            for series in self.values_by_point
+            for rtt_ms in self.values_by_point[series]
         ]
         return {
             (series.planned_series, rtt_ms)
@@ -279,7 +277,7 @@ class NPBLaunches:
     @property
     def cluster_series(self) -> list[Series]:
         """Series in one machine or cluster."""
-        return [series for series in self.figures_by_point if not series.spans_clusters]
+        return [series for series in self.values_by_point if not series.spans_clusters]
 
     def min_ranks_base(self, series: Series) -> Series:
         """The series of the same program on the fewest ranks of the same partition: its base."""
@@ -308,10 +306,10 @@ class NPBLaunches:
         )
         return next(candidates, None)
 
-    def paired_figures(
-        self, first: FiguresByLaunch, second: FiguresByLaunch
-    ) -> list[tuple[LaunchFigures, LaunchFigures]]:
-        """Figures of pairs of launches of the same round, so close in time."""
+    def paired_values(
+        self, first: ValuesByLaunch, second: ValuesByLaunch
+    ) -> list[tuple[LaunchValues, LaunchValues]]:
+        """Values of pairs of launches of the same round, so close in time."""
         pairing = self.round_pairing(first, second)
         return [(first[one], second[other]) for one, other in pairing.pairs]
 

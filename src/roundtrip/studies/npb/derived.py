@@ -104,20 +104,20 @@ ROUND_TRIPS_SUMMARY = Summary(
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
+    """The performance variables of one launch, by PERF_VARIABLE_UNITS; the measured ones only."""
     section = samples.filter(pl.col("metric").is_in(["rate", "time"]), phase="total")
     # A sweep over host speeds has a row for each point, of which the first counts.
-    figures: dict[str, float] = dict(section.select("metric", "value").reverse().iter_rows())
+    values: dict[str, float] = dict(section.select("metric", "value").reverse().iter_rows())
     is_part = pl.col("phase").is_in(["compute", *COMMUNICATION_PATTERNS])
     parts = samples.filter(is_part, metric="time").group_by("phase").agg(pl.col("value").sum())
     for compute_s in parts.filter(phase="compute")["value"]:
-        figures["compute_share"] = compute_s / parts.sort("phase")["value"].sum()
+        values["compute_share"] = compute_s / parts.sort("phase")["value"].sum()
     counts = messages(samples)
     if total := counts["messages"].sum():
-        figures["messages"] = float(total)
+        values["messages"] = float(total)
         bytes_ = (counts["size_bytes"] * counts["messages"]).sum()
-        figures["mean_message_bytes"] = float(bytes_) / float(total)
-    return figures
+        values["mean_message_bytes"] = float(bytes_) / float(total)
+    return values
 
 
 def messages(samples: pl.DataFrame) -> pl.DataFrame:

@@ -355,7 +355,7 @@ def answers_over_link(launches: NPBLaunches, all_findings: Sequence[Finding]) ->
 def _link_text(launches: NPBLaunches, group: Sequence[Series]) -> str:
     """Text on the speed-ups at the shortest and the longest RTT; "" without any."""
     rtts = sorted(
-        {rtt for series in group for rtt in launches.figures_by_point[series] if rtt is not None}
+        {rtt for series in group for rtt in launches.values_by_point[series] if rtt is not None}
     )
     ends = list(dict.fromkeys((rtts[0], rtts[-1])))
     base = launches.one_cluster_base(group[0])
@@ -367,10 +367,10 @@ def _link_text(launches: NPBLaunches, group: Sequence[Series]) -> str:
             speedups.append(f"{times} times {comparison}at {rtt_ms:g} ms")
             comparison = ""
         shares = [
-            figures["communication"] / (figures["compute"] + figures["communication"])
+            launch["communication"] / (launch["compute"] + launch["communication"])
             for series in group
-            for figures in launches.figures_at(series, rtt_ms).values()
-            if figures["compute"]
+            for launch in launches.values_at(series, rtt_ms).values()
+            if launch["compute"]
         ]
         if shares:
             waits.append(f"{units.percent_text(median(shares))} at {rtt_ms:g} ms")

@@ -70,7 +70,7 @@ def reference_night_from_bundle(bundle: BundleData) -> ReferenceNight:
     rate_by_series: dict[tuple[str, str], ReferenceRate] = {}
     for series in launches.cluster_series:
         if series.ranks == 1 and series.source == NATIVE:
-            rates = [figures["rate"] for figures in launches.figures_at(series, None).values()]
+            rates = [launch["rate"] for launch in launches.values_at(series, None).values()]
             rate_by_series[series.problem_name, series.environ] = ReferenceRate(
                 **_reference_fields(series), launches=len(rates), mops=_six_digits(median(rates))
             )
@@ -95,7 +95,7 @@ def _reference_speedups(
     launches: NPBLaunches, series: Series, mops: float
 ) -> Iterator[ReferenceSpeedup]:
     """Claimed speed-ups of `series` at each RTT, with the rate of one rank [Mop/s]."""
-    for rtt_ms in launches.figures_by_point[series]:
+    for rtt_ms in launches.values_by_point[series]:
         ratios = claimed_speedups(launches, series, rtt_ms)
         if interval := launches.interval(ratios):
             yield ReferenceSpeedup(

@@ -137,7 +137,7 @@ def _link_rows(launches: NPBLaunches) -> dict[str, DrawingRows]:
         base = launches.one_cluster_base(series)
         scales = base is not None and base.ranks < series.ranks
         rows = rows_by_program[series.program_name]
-        for rtt_ms in launches.figures_by_point[series]:
+        for rtt_ms in launches.values_by_point[series]:
             if speedup := launches.interval(claimed_speedups(launches, series, rtt_ms)):
                 point = name, arm.colour, series, rtt_ms or 0.0, speedup
                 rows.append(_line_point(*point, scales=scales))
@@ -162,10 +162,10 @@ def _link_drawing(number: int, name: str, rows: DrawingRows, level: ConfidenceLe
 def node_efficiency(data: BundleData, launches: NPBLaunches) -> NodeEfficiency:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     times = [
-        (launch, series.program_name, series.ranks / figures["rate"])
+        (launch, series.program_name, series.ranks / values["rate"])
         for series in launches.cluster_series
         if series.placement == ALL_CORES
-        for launch, figures in launches.figures_at(series, None).items()
+        for launch, values in launches.values_at(series, None).items()
     ]
     schema = {"launch": pl.String, "subject": pl.String, "value": pl.Float64}
     values = pl.DataFrame(times, schema=schema, orient="row")
@@ -278,7 +278,7 @@ def _toolchain_answer(
 ) -> Answer:
     words = []
     for series in group:
-        rates = [figures["rate"] for figures in launches.figures_at(series, None).values()]
+        rates = [launch["rate"] for launch in launches.values_at(series, None).values()]
         rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.ranks_and_placement}"
         if speedup := speedup_over_ranks(launches, series):
             base = launches.min_ranks_base(series)
@@ -336,7 +336,7 @@ def source_rate_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     rows = []
     for claim, verdict in verdicts.items():
         rates = [
-            launches.figure_cell(side, claim.rtt_ms, "rate") for side in (claim.series, claim.base)
+            launches.value_cell(side, claim.rtt_ms, "rate") for side in (claim.series, claim.base)
         ]
         link = "" if claim.rtt_ms is None else f" {claim.rtt_ms:g} ms"
         ratio = display.verdict_cell(verdict, series_key=rates[0].linked_series_key)

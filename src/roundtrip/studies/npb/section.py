@@ -71,11 +71,11 @@ def cluster_time_table(launches: NPBLaunches) -> Table:
     """Table of times of every series in one machine or cluster: the bases of the speed-ups."""
     rows = []
     for series in launches.cluster_series:
-        rounds = list(launches.figures_by_point[series][None].values())
+        rounds = list(launches.values_by_point[series][None].values())
         place = series.partition + (", ranks share processors" if series.shares_processors else "")
-        time = launches.figure_cell(series, None, "time")
+        time = launches.value_cell(series, None, "time")
         rate, *parts = _time_cells(launches, series, None)
-        rank_rates = [figures["rate"] / series.ranks for figures in rounds]
+        rank_rates = [launch["rate"] / series.ranks for launch in rounds]
         per_process = replace(
             launches.interval_cell(rank_rates, Unit.MOPS), series_key=rate.linked_series_key
         )
@@ -106,11 +106,11 @@ def link_time_table(launches: NPBLaunches) -> Table:
     for series in launches.link_series:
         base = launches.one_cluster_base(series)
         base_label = base.title if base else ""
-        rounds_by_rtt = launches.figures_by_point[series]
+        rounds_by_rtt = launches.values_by_point[series]
         min_rtt = next(iter(rounds_by_rtt))
         for rtt_ms, rounds in rounds_by_rtt.items():
             pairs = (
-                launches.paired_figures(rounds, rounds_by_rtt[min_rtt]) if rtt_ms != min_rtt else []
+                launches.paired_values(rounds, rounds_by_rtt[min_rtt]) if rtt_ms != min_rtt else []
             )
             added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
             measured = measured_speedups(launches, series, rtt_ms)
@@ -145,7 +145,7 @@ def link_time_table(launches: NPBLaunches) -> Table:
 def message_table(launches: NPBLaunches) -> Table:
     """Table of messages of one iteration by pattern, all ranks together."""
     natives: dict[tuple[str, int], Series] = {}
-    for series in launches.figures_by_point:
+    for series in launches.values_by_point:
         if series.source == NATIVE:
             natives.setdefault((series.problem_name, series.ranks), series)
     rows = []
@@ -179,19 +179,19 @@ _TIME_COLUMNS = (
 
 def _time_cells(launches: NPBLaunches, series: Series, rtt_ms: float | None) -> tuple[Cell, ...]:
     """Cells of _TIME_COLUMNS; NPB's own programs report only the rate."""
-    rate = launches.figure_cell(series, rtt_ms, "rate")
-    rounds = list(launches.figures_by_point[series][rtt_ms].values())
-    if not all(figures["compute"] for figures in rounds):
+    rate = launches.value_cell(series, rtt_ms, "rate")
+    rounds = list(launches.values_by_point[series][rtt_ms].values())
+    if not all(launch["compute"] for launch in rounds):
         return rate, *[display.NOT_MEASURED_CELL] * 3
     means = (
-        launches.interval_cell([figures[part] for figures in rounds], Unit.S)
+        launches.interval_cell([launch[part] for launch in rounds], Unit.S)
         for part in ("compute", "communication")
     )
-    by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
+    by_rank = [launch for launch in rounds if math.isfinite(launch["least"])]
     if not by_rank:
         return rate, *means, display.NOT_MEASURED_CELL
     least, most = (
-        Quantity(value=median(figures[end] for figures in by_rank), unit=Unit.S)
+        Quantity(value=median(launch[end] for launch in by_rank), unit=Unit.S)
         for end in ("least", "most")
     )
     return rate, *means, Cell((least, " to ", most))
@@ -213,7 +213,7 @@ def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
 def verification_table(launches: NPBLaunches) -> Table:
     """Table of verification: a row for each benchmark, class and source, over all settings."""
     histories: dict[str, list[str]] = defaultdict(list)
-    for series in launches.figures_by_point:
+    for series in launches.values_by_point:
         histories[series.program_name] += launches.verification_histories(series)
     rows = []
     for program, texts in histories.items():

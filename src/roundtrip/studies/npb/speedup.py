@@ -29,7 +29,7 @@ from roundtrip.studies.npb import (
     RateSetting,
     Thresholds,
 )
-from roundtrip.studies.npb.data import EMULATED_WAN, LaunchFigures, NPBLaunches, Series
+from roundtrip.studies.npb.data import EMULATED_WAN, LaunchValues, NPBLaunches, Series
 from roundtrip.study import Claim, Contrast
 from roundtrip.units import Quantity, Unit
 
@@ -99,7 +99,7 @@ def unpaired_reasons(launches: NPBLaunches) -> list[tuple[str, str]]:
             pairs.append((series, None, base, None))
     refusals = []
     for series, rtt_ms, base, base_rtt_ms in pairs:
-        sides = launches.figures_at(series, rtt_ms), launches.figures_at(base, base_rtt_ms)
+        sides = launches.values_at(series, rtt_ms), launches.values_at(base, base_rtt_ms)
         reason = launches.round_pairing(*sides).refusal
         if all(sides) and reason:
             delay = "" if rtt_ms is None else f" at {rtt_ms:g} ms"
@@ -110,18 +110,18 @@ def unpaired_reasons(launches: NPBLaunches) -> list[tuple[str, str]]:
 def _possible_claims(launches: NPBLaunches) -> list[SeriesClaim]:
     """The claims of all pairs of series, whether their launches share a round or not."""
     bases = [(series, launches.one_cluster_base(series)) for series in launches.link_series]
-    natives = [series for series in launches.figures_by_point if series.source == NATIVE]
+    natives = [series for series in launches.values_by_point if series.source == NATIVE]
     upstreams = [replace(series, source=UPSTREAM) for series in natives]
     sources = zip(natives, upstreams, strict=True)
     pairs = [
         *((SPEEDUP_CONTRAST, series, base) for series, base in bases if base),
         *((TRANSPORT_CONTRAST, *pair) for pair in transport_pairs(launches.link_series)),
-        *((SOURCE_CONTRAST, *pair) for pair in sources if pair[1] in launches.figures_by_point),
+        *((SOURCE_CONTRAST, *pair) for pair in sources if pair[1] in launches.values_by_point),
     ]
     return [
         SeriesClaim(contrast, series, base, rtt_ms)
         for contrast, series, base in pairs
-        for rtt_ms in launches.figures_by_point[series]
+        for rtt_ms in launches.values_by_point[series]
     ]
 
 
@@ -158,8 +158,8 @@ def modelled_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | Non
     base = launches.one_cluster_base(series)
     if base is None or series.source != NATIVE or base.shares_processors:
         return []
-    pairs = launches.paired_figures(
-        launches.figures_at(base, None), launches.figures_at(series, rtt_ms)
+    pairs = launches.paired_values(
+        launches.values_at(base, None), launches.values_at(series, rtt_ms)
     )
     return [
         (one["compute"] + one["communication"])
@@ -184,7 +184,7 @@ def _rate_ratios(
     base: Series,
     base_rtt_ms: float | None,
 ) -> list[float]:
-    first, second = launches.figures_at(series, rtt_ms), launches.figures_at(base, base_rtt_ms)
+    first, second = launches.values_at(series, rtt_ms), launches.values_at(base, base_rtt_ms)
     pairing = launches.round_pairing(first, second)
     ratios = [first[one]["rate"] / second[other]["rate"] for one, other in pairing.pairs]
     if launches.is_abba and series.environ != base.environ:
@@ -199,13 +199,13 @@ def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None
     """
     rtts: list[float] = []
     iteration_s: list[float] = []
-    for rtt_ms, rounds in launches.figures_by_point[series].items():
-        for figures in rounds.values():
+    for rtt_ms, rounds in launches.values_by_point[series].items():
+        for launch in rounds.values():
             # Of NPB's own programs, only the time of the whole section is known.
-            seconds = figures["compute"] + figures["communication"] or figures["time"]
-            if rtt_ms is not None and figures["iterations"] and math.isfinite(seconds):
+            seconds = launch["compute"] + launch["communication"] or launch["time"]
+            if rtt_ms is not None and launch["iterations"] and math.isfinite(seconds):
                 rtts.append(rtt_ms / 1e3)
-                iteration_s.append(seconds / figures["iterations"])
+                iteration_s.append(seconds / launch["iterations"])
     if len(set(rtts)) < 2:
         return None
     level = launches.level
@@ -226,8 +226,8 @@ def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> f
         return None
     if trips.median <= 0:
         return None
-    min_rtt, rounds = next(iter(launches.figures_by_point[series].items()))
-    one_cluster_s = _median_times([*launches.figures_at(base, None).values()])
+    min_rtt, rounds = next(iter(launches.values_by_point[series].items()))
+    one_cluster_s = _median_times([*launches.values_at(base, None).values()])
     two_clusters_s = _median_times([*rounds.values()])
     seconds = sum(two_clusters_s)
     if series.shares_processors:
@@ -238,12 +238,12 @@ def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> f
     return max(0.0, lead_s / (trips.median * iterations))
 
 
-def _median_times(rounds: Sequence[LaunchFigures]) -> tuple[float, float]:
+def _median_times(rounds: Sequence[LaunchValues]) -> tuple[float, float]:
     """Median compute and communication time [s]; NPB's own programs' is all compute time."""
-    if not all(figures["compute"] for figures in rounds):
-        return median(figures["time"] for figures in rounds), 0.0
+    if not all(launch["compute"] for launch in rounds):
+        return median(launch["time"] for launch in rounds), 0.0
     parts = ("compute", "communication")
-    compute, communication = (median(figures[part] for figures in rounds) for part in parts)
+    compute, communication = (median(launch[part] for launch in rounds) for part in parts)
     return compute, communication
 
 
@@ -343,7 +343,7 @@ def _speedup_cell(
     base: Series | None,
     rtt_ms: float,
 ) -> Cell:
-    rounds = launches.figures_at(series, rtt_ms)
+    rounds = launches.values_at(series, rtt_ms)
     if not rounds:
         is_lost = (series.planned_series, rtt_ms) in launches.planned_link_points
         return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED_CELL
@@ -352,7 +352,7 @@ def _speedup_cell(
     if verdict := verdicts.get(SeriesClaim(SPEEDUP_CONTRAST, series, base, rtt_ms)):
         origin = launches.series_key(series, rtt_ms) if _is_measured_claim(launches, series) else ""
         return display.verdict_cell(verdict, base_name=base.title, series_key=origin)
-    pairing = launches.round_pairing(rounds, launches.figures_at(base, None))
+    pairing = launches.round_pairing(rounds, launches.values_at(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"
     return Cell(reason, "muted")
 

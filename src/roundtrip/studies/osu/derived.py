@@ -185,25 +185,25 @@ def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
+    """The performance variables of one launch, by PERF_VARIABLE_UNITS; the measured ones only."""
     values: dict[str, dict[int, float]] = {}
     for row in typical_values(samples.lazy(), []).iter_rows(named=True):
         values.setdefault(row["metric"], {})[row["size_bytes"]] = row["value"]
     times = {**values.get("operation_time", {}), **values.get("half_round_trip_time", {})}
     rates = values.get("bandwidth", {})
-    figures = {}
+    variables = {}
     if list(times) == [0]:
-        figures["time"] = times[0] * 1e6
+        variables["time"] = times[0] * 1e6
     for name, size in _BYTES_BY_SIZE_NAME.items():
         if size in times:
-            figures[f"time_{name}"] = times[size] * 1e6
+            variables[f"time_{name}"] = times[size] * 1e6
         if size in rates:
-            figures[f"bandwidth_{name}"] = rates[size]
+            variables[f"bandwidth_{name}"] = rates[size]
     if rates:
-        figures["bandwidth_peak"] = max(rates.values())
+        variables["bandwidth_peak"] = max(rates.values())
     if 8 in values.get("message_rate", {}):
-        figures["message_rate_8B"] = values["message_rate"][8]
-    return figures
+        variables["message_rate_8B"] = values["message_rate"][8]
+    return variables
 
 
 #: Points that are often quoted: program and size in bytes.

@@ -187,31 +187,31 @@ def flatness_in_hand_overs(
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
+    """The performance variables of one launch, by PERF_VARIABLE_UNITS; the measured ones only."""
     medians = launch_medians(samples.lazy(), [])
     rows = pl.concat([medians, best_two_sided_medians(medians, [])])
     seconds = {
         (variant, size): time
         for variant, size, time in rows.select("variant", "size_bytes", "seconds").iter_rows()
     }
-    figures: dict[str, float] = {}
+    variables: dict[str, float] = {}
     for name, (unit, point) in _UNIT_AND_POINT_BY_PERF_VARIABLE.items():
         if point and (time := seconds.get(point)):
-            figures[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
+            variables[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
     region, floor = (
         [time for (variant, _), time in seconds.items() if variant == name]
         for name in (REGION, CACHE_LINE)
     )
     if region:
-        figures["region_flatness"] = flatness(region)
+        variables["region_flatness"] = flatness(region)
     if floor:
-        figures["hand_over"] = median(floor) * 1e6
+        variables["hand_over"] = median(floor) * 1e6
     if region and floor:
-        figures["region_per_hand_over"] = median(region) / median(floor)
-    if "region_bandwidth_10kB" in figures and "mpi_bandwidth_10kB" in figures:
-        ratio = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
-        figures["region_over_mpi_10kB"] = ratio
-    return figures
+        variables["region_per_hand_over"] = median(region) / median(floor)
+    if "region_bandwidth_10kB" in variables and "mpi_bandwidth_10kB" in variables:
+        ratio = variables["region_bandwidth_10kB"] / variables["mpi_bandwidth_10kB"]
+        variables["region_over_mpi_10kB"] = ratio
+    return variables
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
