@@ -81,6 +81,10 @@ def test_nobody_is_warned_of_enough_launches(begun: Begun) -> None:
     assert "warning" not in begun(9, "--dry-run").output
 
 
+def test_a_night_has_a_name_of_one_line(begun: Begun) -> None:
+    assert str(begun(9, "--night", "a\nb").exception).startswith("--night 'a\\nb': a name has")
+
+
 def test_a_simulation_waits_for_no_machine(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
     def create(*_: Any) -> None:
         raise UserError("it goes on")

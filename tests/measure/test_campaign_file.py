@@ -1,5 +1,6 @@
 """Campaign files: what is declared, and one clear line for what is wrong."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,10 @@ def test_any_text_is_a_user_error(tmp_path_factory: pytest.TempPathFactory, text
 def test_an_unknown_campaign_names_those_there_are() -> None:
     with pytest.raises(UserError, match="unknown campaign 'nope'; there are: .*smoke"):
         campaign_file.find_campaign("nope", CAMPAIGNS)
+
+
+@pytest.mark.parametrize(("name", "fault"), [("no.toml", "missing"), (".toml", "a folder, not a")])
+def test_a_path_of_no_campaign_is_named(tmp_path: Path, name: str, fault: str) -> None:
+    (tmp_path / ".toml").mkdir()
+    with pytest.raises(UserError, match=f"^{tmp_path}/{re.escape(name)}: {fault}"):
+        campaign_file.find_campaign(f"{tmp_path}/{name}", CAMPAIGNS)

@@ -122,8 +122,14 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
         (CheckPlan("NetPIPE", 7, toolchains=("gcc",)), "unknown toolchain 'gcc'"),
         (CheckPlan("NetPIPE", 7, partitions=("gpu",)), "unknown partition 'gpu'"),
         (CheckPlan("NetPIPE", 7, parameters={"mode": ("push",)}), "not one of: pingpong, stream"),
-        (CheckPlan("NetPIPE", 7, parameters={"size": ("1",)}), "no such parameter"),
-        (CheckPlan("NetPIPE", 7, variables={"bugdet": "1"}), "no variable 'bugdet'"),
+        (
+            CheckPlan("NetPIPE", 7, parameters={"size": ("1",)}),
+            "no parameter 'size'; right is one of: mode",
+        ),
+        (
+            CheckPlan("NetPIPE", 7, variables={"bugdet": "1"}),
+            "no variable 'bugdet'; right is one of: ",
+        ),
     ],
 )
 def test_what_does_not_exist_is_named_with_its_line(plan: CheckPlan, complaint: str) -> None:

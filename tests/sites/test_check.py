@@ -109,6 +109,19 @@ def test_a_launcher_of_one_site_is_named(checkout: Path) -> None:
     assert finding.detail.startswith("registers a launcher: put it into reframe/settings.py")
 
 
+def test_an_environment_that_bash_cannot_read_is_named(checkout: Path) -> None:
+    file = checkout / "site-configs/infiniband/environment"
+    file.write_text("if\n")
+    (finding,) = check.check_site_files(Site("infiniband", checkout))
+    assert (finding.verdict, str(file) in finding.detail) == ("fault", True)
+
+
+def test_a_folder_in_place_of_reframes_file_is_no_site(checkout: Path) -> None:
+    (checkout / "site-configs/mine/reframe.py").mkdir(parents=True)
+    with pytest.raises(UserError, match="unknown site 'mine'; there are: infiniband, local, odin"):
+        Site("mine", checkout)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "text", "fault"),

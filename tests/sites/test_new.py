@@ -189,7 +189,7 @@ def test_a_site_is_never_overwritten(checkout: Path) -> None:
     assert (checkout / "site-configs" / "infiniband" / "site.toml").read_text() == text
 
 
-@pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b"])
+@pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b", "aé", "a" * 101])
 def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
     with pytest.raises(UserError, match="no name for a site"):
         new.write_site(name, CLUSTER, checkout)

@@ -213,7 +213,8 @@ def ab(
 def _require_two_toolchains(base: str, new: str) -> None:
     """UserError for one toolchain, and for what is no name."""
     if base == new:
-        raise UserError(f"{base} against itself: to count false differences, use `bench aa`")
+        advice = "`python -m tools.bench aa` counts false differences"
+        raise UserError(f"{base} against itself: {advice}")
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_RULE}")

@@ -27,6 +27,7 @@ from roundtrip.measure import (
     tree,
 )
 from roundtrip.measure.progress import TerminalProgress
+from roundtrip.model import NAME_RULE, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
@@ -70,6 +71,8 @@ def run(
     the campaign does not declare allow_undecided; 2 bad input; 130 interrupted.
     TERM (a scheduler's time limit) stops the run and reports what is complete.
     """
+    if night is not None and not is_name(night):
+        raise UserError(f"--night {night!r}: {NAME_RULE}")
     plan = _plan_run(campaign, site)
     if dry_run:
         _print_matrix(plan)

@@ -25,7 +25,7 @@ from roundtrip.sites import data, live, machine, probe, programming_environments
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
 from roundtrip.sites.doctor import can_measure, diagnose_machine
-from roundtrip.sites.new import write_site
+from roundtrip.sites.new import require_new_name, write_site
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.software import check_one_build_per_mpi
 from roundtrip.sites.toolchains.build import build_plans, pending_plans
@@ -264,6 +264,7 @@ def new(
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
+    require_new_name(name, paths.checkout())  # before the probe, which takes seconds
     facts = probe.collect_machine_facts()
     for line in facts.describe_lines():
         typer.echo(line)

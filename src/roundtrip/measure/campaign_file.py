@@ -171,8 +171,10 @@ class Campaign:
 
 def find_campaign(name: str, folder: Path) -> Campaign:
     """Read the campaign `name`: a name in `folder`, or a path to a TOML file.  UserError as in
-    `load_campaign`, or if there is no such file."""
-    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    `load_campaign`, or for an unknown name."""
+    if name.endswith(".toml"):
+        return load_campaign(Path(name))
+    path = folder / f"{name}.toml"
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
         raise UserError(f"unknown campaign '{name}'; there are: {names}")

@@ -182,17 +182,23 @@ def _selected_tests(
 ) -> list[CheckTest]:
     """Return the tests with parameters that `plan` selects; UserError if none can run anywhere."""
     check_tests = [test for test in tests if test.check == plan.name]
+    settable = ", ".join(check_tests[0].settable)
     for variable in plan.variables:
         if variable not in check_tests[0].variables:
-            raise campaign.fault(f"check '{plan.name}' has no variable '{variable}'", plan)
-        if variable not in (settable := check_tests[0].settable):
+            why = f"has no variable '{variable}'; right is one of: {settable}"
+            raise campaign.fault(f"check '{plan.name}' {why}", plan)
+        if variable not in check_tests[0].settable:
             why = f"sets '{variable}' itself, so that a value has no effect; right is one of"
-            raise campaign.fault(f"check '{plan.name}' {why}: {', '.join(settable)}", plan)
+            raise campaign.fault(f"check '{plan.name}' {why}: {settable}", plan)
     declared = plan.parameters.items()
     for key, values in declared:
-        legal = {test.parameters.get(key) for test in check_tests}
+        legal = {test.parameters[key] for test in check_tests if key in test.parameters}
+        if not legal:
+            names = ", ".join(sorted({name for test in check_tests for name in test.parameters}))
+            why = f"has no parameter '{key}'; right is one of: {names or 'none'}"
+            raise campaign.fault(f"check '{plan.name}' {why}", plan)
         if unknown := [value for value in values if value not in legal]:
-            choices = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
+            choices = ", ".join(sorted(legal))
             why = f"{key} = '{unknown[0]}' is not one of: {choices}"
             raise campaign.fault(f"check '{plan.name}': {why}", plan)
     plan_tests = [

@@ -7,6 +7,7 @@ what the site requests, its Spack part is valid, and ReFrame renders the job scr
 from __future__ import annotations
 
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from roundtrip.sites import data, schedulers, software
 from roundtrip.sites.data import RDMA_FABRICS, SITE_FILE
 from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.schedulers.interface import Cluster
-from roundtrip.sites.site import Case, Finding, Site, findings_of_faults
+from roundtrip.sites.site import Case, Finding, Site, findings_of_faults, last_line
 
 #: A partition with this feature is documentation: no check may run there.
 _HISTORICAL_FEATURE = "historical"
@@ -55,7 +56,8 @@ def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[
 
 
 def check_site_files(site: Site) -> list[Finding]:
-    """Check that the site's files are short, and register no launcher or catch-all host name."""
+    """Check that the site's files are short, register no launcher or catch-all host name, and that
+    bash can read its ``environment``."""
     faults = []
     sizes = []
     for name in ("reframe.py", SITE_FILE):
@@ -66,6 +68,10 @@ def check_site_files(site: Site) -> list[Finding]:
                 faults.append(f"{name} has {lines} lines: a site is data, under 100 lines")
     if re.search(r"\bregister_launcher\(", (site.folder / "reframe.py").read_text()):
         faults.append("registers a launcher: put it into reframe/settings.py, for all sites")
+    if (file := site.folder / "environment").is_file():
+        process = subprocess.run(["bash", "-n", file], capture_output=True, text=True)
+        if process.returncode:
+            faults.append(f"environment, which `activate` sources: {last_line(process.stderr)}")
     faults += [
         f"host name pattern '{pattern}' fits any machine"
         for pattern in site.system["hostnames"]

@@ -55,6 +55,17 @@ _BASE_BY_FABRIC = {
 }
 
 
+def require_new_name(name: str, checkout: Path) -> Path:
+    """Return the folder of a new site; UserError for an illegal name, or one that is taken."""
+    if not re.fullmatch(r"[A-Za-z][\w-]{0,99}", name, re.ASCII):
+        legal = "right is a letter, then up to 99 letters, digits, - and _"
+        raise UserError(f"'{name}' is no name for a site: {legal}")
+    folder = checkout / "site-configs" / name
+    if folder.exists():
+        raise UserError("there is one already; remove it, or choose another name", folder)
+    return folder
+
+
 def write_site(
     name: str,
     facts: MachineFacts,
@@ -65,15 +76,10 @@ def write_site(
     """Write the folder ``site-configs/<name>``.
 
     `partitions` are those to measure on, by default the distinct ones; `software` makes the
-    toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).  UserError if the folder
-    exists, for an illegal name, or for a partition that the scheduler lacks.
+    toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).  UserError as in
+    `require_new_name`, or for a partition that the scheduler lacks.
     """
-    sites = checkout / "site-configs"
-    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
-        raise UserError(f"'{name}' is no name for a site: letters, digits, - and _ only")
-    folder = sites / name
-    if folder.exists():
-        raise UserError("there is one already; remove it, or choose another name", folder)
+    folder = require_new_name(name, checkout)
     scheduler, cluster = facts.scheduler, facts.cluster
     by_name = {partition.name: partition for partition in cluster.partitions}
     if scheduler.allocates_nodes and not cluster.usable_partitions:
@@ -97,7 +103,7 @@ def write_site(
     (folder / data.SITE_FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME_FILE_TEXT.format(name=name))
     if software == "spack":
-        source = sites / _BASE_BY_FABRIC[fabric].spack_site / "spack"
+        source = folder.parent / _BASE_BY_FABRIC[fabric].spack_site / "spack"
         unknowns += new_spack.write_spack_folder(source, folder, facts, fabric)
     lines = [*facts.describe_lines(), *texts.fact_lines]
     (folder / "README.md").write_text(

@@ -121,7 +121,7 @@ class Site:
         self.folder = sites / name
         self._warnings: list[str] = []
         if not is_name(name) or not (self.folder / "reframe.py").is_file():
-            names = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
+            names = sorted(p.parent.name for p in sites.glob("*/reframe.py") if p.is_file())
             raise UserError(f"unknown site '{name}'; there are: {', '.join(names)}")
 
     @property
@@ -151,7 +151,8 @@ class Site:
         command = ["bash", "-c", script, str(activate), self.name]
         process = subprocess.run(command, env=os.environ, capture_output=True, text=True)
         if process.returncode:
-            raise UserError(f"cannot activate site '{self.name}': {last_line(process.stderr)}")
+            reason = f"exit status {process.returncode}, {last_line(process.stderr)}"
+            raise UserError(f"cannot activate site '{self.name}': {reason}")
         pairs = (item.split("=", 1) for item in process.stdout.split("\0") if "=" in item)
         variables = dict(pairs)
         variables.pop("RFM_TIMESTAMP_DIRS", None)  # a round's folder is unique by itself
