@@ -253,8 +253,8 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
     A UserError becomes a warning: the night still gets its report.
     """
     from roundtrip import units
-    from roundtrip.content import data
-    from roundtrip.history import annotations, ledger
+    from roundtrip.content import data, past_nights
+    from roundtrip.history import annotations
     from roundtrip.measure import bundle, manifest, runner
     from roundtrip.measure.outcome import RunOutcome
     from roundtrip.report import confirmation
@@ -267,10 +267,8 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
         with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
             bundle_path = bundle.build_bundle(night.tree.path, Path(folder))
             facts = manifest.verify(bundle_path)
-            campaign, site = facts.data["campaign"], facts.data["site"]
-            notes = annotations.load_site_annotations(site)
-            site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
-            ledger.attach_history(bundle_path, facts, site_ledger, notes)
+            notes = annotations.load_site_annotations(facts.data["site"])
+            past_nights.attach_past_nights(bundle_path, facts, paths.reports(), notes)
             verdicts = judge_bundle_nights(data.read_bundle(bundle_path))
         worse, cases = (
             len(confirmation.worse_series_with_controls(verdicts)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import escape
 from operator import attrgetter
 from typing import Any
 
@@ -23,7 +24,7 @@ from roundtrip.content.series import (
     split_series,
 )
 from roundtrip.history import detection
-from roundtrip.history.annotations import Annotation
+from roundtrip.history.annotations import ACCEPTED_KIND, Annotation
 from roundtrip.history.detection import SeriesNames
 from roundtrip.history.night_rows import SERIES
 from roundtrip.stats.nights.verdicts import ZERO_SHARE, NewestNight, SeriesHistory, Step, Verdict
@@ -227,11 +228,13 @@ def judge_all_series(
 ) -> NightVerdicts:
     """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
-    `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
-    `histories`: those of all series by these settings, if known.
+    `acceptances` make levels the baseline; the renamings among them carry these on.  Steps that
+    began before the date `since` are no alarm.  `histories`: those of all series by these settings,
+    if known.
     """
     if histories is None:
         histories = detection.histories(nights, settings)
+    acceptances = with_carried_acceptances(nights, provenance, acceptances)
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.history_labels_by_environ(provenance)
@@ -239,11 +242,8 @@ def judge_all_series(
     for series in split_series(nights):
         history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        # An acceptance holds on when another series takes the same short name.
-        titles = {_full_title(replace(series, is_namesake=is_it), mark) for is_it in (True, False)}
-        names = *titles, str(series.identity["case_id"])
         acceptance = max(
-            (annotation for annotation in acceptances if annotation.accepts(*names)),
+            (each for each in acceptances if each.accepts(*_accepted_names(series, mark))),
             key=lambda annotation: annotation.last,
             default=None,
         )
@@ -273,6 +273,56 @@ def judge_all_series(
         judged_series.append(JudgedSeries(series, history, verdict, *facts))
     judged_series.sort(key=attrgetter("sort_key"))
     return NightVerdicts(calendar, tuple(judged_series), night_changes, settings)
+
+
+def _accepted_names(series: HistorySeries, emulation_label: str) -> tuple[str, ...]:
+    """The names by which an acceptance may mean a series."""
+    # An acceptance holds on when another series takes the same short name.
+    both = (replace(series, is_namesake=is_it) for is_it in (True, False))
+    titles = (_full_title(each, emulation_label) for each in both)
+    return *titles, str(series.identity["case_id"])
+
+
+def with_carried_acceptances(
+    nights: pl.DataFrame, provenance: pl.DataFrame, annotations: Sequence[Annotation]
+) -> list[Annotation]:
+    """`annotations`, and acceptances of levels by the names of before a renaming, by the new ones.
+
+    `nights`, columns `NIGHTS`, are renamed.  An old name that another test has taken since means
+    the renamed one only where the acceptance is older.
+    """
+    result = list(annotations)
+    renamings = sorted(filter(attrgetter("renamed_to"), annotations), key=attrgetter("start"))
+    acceptances = [each for each in annotations if each.kind == ACCEPTED_KIND]
+    if not renamings or not acceptances:
+        return result
+    marks = labels.history_labels_by_environ(provenance)
+    cases, starts = (set(nights[name]) for name in ("case_id", "night"))
+    for series in split_series(nights):
+        names = _accepted_names(series, marks.get(series.environ, ""))
+        old_series = series
+        for renaming in reversed(renamings):
+            case = str(old_series.identity["case_id"])
+            old_case, renamed_nights = renaming.old_name(case), [*filter(renaming.renames, starts)]
+            if old_case == case or not renamed_nights:
+                continue
+            old_series = _with_case(old_series, old_case)
+            old_names = _accepted_names(old_series, marks.get(old_series.environ, ""))
+            for each in acceptances:
+                is_older = each.last < renaming.start or old_case not in cases
+                if is_older and each.accepts(*old_names) and not each.accepts(*names):
+                    until = min(each.last, max(renamed_nights))
+                    change = {"to": until, "series": escape(names[0])}
+                    result.append(each.model_copy(update=change))
+    return result
+
+
+def _with_case(series: HistorySeries, case_id: str) -> HistorySeries:
+    """The series of another case; imports have the name of the check as `case`."""
+    identity = dict(series.identity)
+    if identity["case"] == str(identity["case_id"]).split("/")[0]:
+        identity["case"] = case_id.split("/")[0]
+    return replace(series, identity={**identity, "case_id": case_id})
 
 
 def _revision_texts(

@@ -78,12 +78,15 @@ class Annotation(StrictRecord):
 
     def new_name(self, case: str) -> str:
         """What a case is called after a renaming; `case` itself if it was not renamed."""
-        pattern = "(.*)".join(map(re.escape, self.series.split("*")))
-        match = re.fullmatch(pattern, case) if self.renamed_to else None
-        if not match or not self.renamed_to:
-            return case
-        first, *rest = self.renamed_to.split("*")
-        return first + "".join(map(operator.add, match.groups(), rest))
+        return _fill_stars(case, self.series, self.renamed_to) if self.renamed_to else case
+
+    def old_name(self, case: str) -> str:
+        """What a case was called before a renaming; `case` itself if it was not renamed."""
+        return _fill_stars(case, self.renamed_to, self.series) if self.renamed_to else case
+
+    def renames(self, night: str) -> bool:
+        """Whether it renames cases of `night`, the start of a run."""
+        return self.renamed_to is not None and night[: len(self.start)] < self.start
 
     def accepts(self, *names: str) -> bool:
         """Whether it accepts the level of a series that has one of these names."""
@@ -98,6 +101,13 @@ class Annotation(StrictRecord):
     def words(self) -> str:
         """The text, after the kind of the annotation unless that is `note`."""
         return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
+
+
+def _fill_stars(name: str, pattern: str, target: str) -> str:
+    """`target` with what each * of `pattern` matches in `name`; `name` if it does not match."""
+    match = re.fullmatch("(.*)".join(map(re.escape, pattern.split("*"))), name)
+    first, *rest = target.split("*")
+    return first + "".join(map(operator.add, match.groups(), rest)) if match else name
 
 
 def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
@@ -214,7 +224,9 @@ def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
         if not renamings:
             continue
         old_names, new_names = zip(*renamings, strict=True)
-        is_before = pl.col("night").str.head(len(annotation.start)) < annotation.start
+        is_before = pl.col("night").is_in(
+            list(filter(annotation.renames, nights["night"].unique()))
+        )
         is_old = is_before & pl.col("case_id").is_in(old_names)
         case_id = pl.col("case_id").replace(old_names, new_names)
         # Imports have the name of the check as `case`.
@@ -249,4 +261,4 @@ def notes_on_nights(
         is_between = annotation.to is None and first not in sorted_nights[:1]
         if first and (is_between or first[: len(last)] <= last):
             night_notes.append((first, annotation.words))
-    return sorted(night_notes, key=lambda note: note[0])
+    return sorted(dict.fromkeys(night_notes), key=lambda note: note[0])

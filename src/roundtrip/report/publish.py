@@ -18,6 +18,7 @@ from typing import Any
 from roundtrip import files
 from roundtrip.cause import page
 from roundtrip.content import data
+from roundtrip.content.past_nights import attach_past_nights
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
@@ -183,13 +184,9 @@ def publish(
             if not is_unsigned and not signature.names_own_key(bundle_manifest):
                 print_line(f"{signature_state.sentence}: its report includes no earlier nights")
             elif not ledger.has_history(bundle_manifest):
-                _, campaign, site_name = store.split_site_folder(site)
-                notes = annotations_of_site(site_name)
-                site_ledger = ledger.read_ledger(reports, campaign, site_name, notes)
-                for warning in (*site_ledger.warnings, *site_ledger.remarks):
-                    print_line(warning)
-                copy_manifest = ledger.attach_history(
-                    bundle_copy, bundle_manifest, site_ledger, notes
+                notes = annotations_of_site(site.name)
+                copy_manifest = attach_past_nights(
+                    bundle_copy, bundle_manifest, reports, notes, print_line
                 )
                 if copy_manifest != bundle_manifest and not is_unsigned:
                     copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)

@@ -167,7 +167,7 @@ def read_history(source: HistorySource) -> HistoryPage | None:
         },
         [(StrongText(kind), _without_local_folders(text, site)) for kind, text in notices],
         _INDEX_LINK,
-        [each for each in source.annotations if each.kind == remarks.ACCEPTED_KIND],
+        source.annotations,
         cause_searches=searches,
     )
     newest_nights = (item.newest_night for item in site_history.series_histories.values())
