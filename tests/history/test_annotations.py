@@ -250,7 +250,7 @@ def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_bot
         for case, nights in ((old, NIGHTS), (new, NIGHTS[1:]), ("Stream/@x:y+clang", NIGHTS[:1]))
         for night in nights
     ]
-    frame = annotation_file.rename_cases(pl.DataFrame(rows), load(tmp_path, text))
+    frame, _ = annotation_file.rename_cases(pl.DataFrame(rows), load(tmp_path, text))
     assert sorted(frame.select("case_id", "case", "night").iter_rows()) == sorted(
         [("Stream/@x:y+clang", "Stream", NIGHTS[0]), *((new, "Triad", night) for night in NIGHTS)]
         + [(old, "Stream", night) for night in NIGHTS[2:]]
@@ -269,7 +269,7 @@ def test_a_test_may_be_renamed_twice(order: int, tmp_path: Path) -> None:
         for night, name in zip(NIGHTS, "ABBC", strict=True)
     ]
     annotations = load(tmp_path, "".join(renamings[::order]))
-    frame = annotation_file.rename_cases(pl.DataFrame(rows), annotations)
+    frame, _ = annotation_file.rename_cases(pl.DataFrame(rows), annotations)
     assert frame["case_id"].to_list() == ["C/@x:y+z"] * 4
 
 
@@ -279,3 +279,24 @@ def test_a_name_with_other_stars_is_refused(tmp_path: Path) -> None:
         UserError, match=r"yaml:4: 'renamed_to' has not as many \* as 'series', 'A/\*'"
     ):
         load(tmp_path, text)
+
+
+def test_a_renaming_of_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    NightWriter(tmp_path / "reports", series=1).write(1)
+    for folder in ("campaigns", "checks", f"site-configs/{SITE}"):
+        (tmp_path / folder).mkdir(parents=True)
+    (start,) = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights["night"]
+    texts = [
+        f'- from: {date}\n  text: x\n  series: "{old}/*"\n  renamed_to: "C/*"\n'
+        for date, old in (("2026-12-01", "NetPIPE"), ("2026-12-01", "Ring"), (start, "NetPIPE"))
+    ]
+    load(tmp_path / "site-configs" / SITE, "".join(texts))
+    monkeypatch.chdir(tmp_path)
+    command = ["history", SITE, "--reports", str(tmp_path / "reports")]
+    third, second = CliRunner().invoke(app, command).stderr.splitlines()
+    assert second.endswith(
+        "annotations.yaml:8: no night before 2026-12-01 has a case 'Ring/*': right is a pattern of "
+        "what these cases were called, such as 'C/number=00@local:smp+openmpi41-boost181'"
+    )
+    assert f"annotations.yaml:12: no night before {start}" in third
+    assert CliRunner().invoke(app, [*command, CAMPAIGN]).stderr == ""

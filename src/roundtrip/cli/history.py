@@ -23,6 +23,7 @@ from roundtrip.measure.pseudonyms import HostNames
 
 if TYPE_CHECKING:
     from roundtrip.content.nights import JudgedSeries, NightVerdicts
+    from roundtrip.history.annotations import Annotation
     from roundtrip.report.confirmation import ConfirmationResult
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
@@ -41,7 +42,7 @@ class _JudgedCampaign:
     """The verdicts on the nights of a campaign, and what is printed with them.
 
     `judged_series` are the series to print.  `relaunch` says what the newest night confirmed, and
-    `signatures` how the nights are signed.
+    `signatures` how the nights are signed.  `unmatched_renamings` rename none of its cases.
     """
 
     campaign: str
@@ -49,6 +50,7 @@ class _JudgedCampaign:
     judged_series: list[JudgedSeries]
     relaunch: ConfirmationResult
     signatures: list[str]
+    unmatched_renamings: tuple[Annotation, ...]
 
 
 @command(
@@ -89,6 +91,8 @@ def history(
     hosts = pseudonyms.collect_host_names(site, paths.runs())
     if not results:
         raise common.no_night_error(folder, site, campaign)
+    if campaign is None:  # another may have the cases
+        _warn_of_renamings(results)
     if series and not any(result.judged_series for result in results):
         raise UserError(f"no series has {series!r} in its name")
     if accept:
@@ -130,8 +134,23 @@ def _judge_campaign(
         print_warning(printable(str(error)))
     signatures = signature.describe_signatures(ledger.signatures)
     return _JudgedCampaign(
-        campaign, verdicts, _matching_series(verdicts, series), relaunch, signatures
+        campaign,
+        verdicts,
+        _matching_series(verdicts, series),
+        relaunch,
+        signatures,
+        ledger.unmatched_renamings,
     )
+
+
+def _warn_of_renamings(results: Sequence[_JudgedCampaign]) -> None:
+    """Warn of annotations that rename no case of any campaign."""
+    first, *others = results
+    for annotation in first.unmatched_renamings:
+        if all(annotation in other.unmatched_renamings for other in others):
+            (example, *_) = first.verdicts.judged_series
+            case = str(example.series.identity["case_id"])
+            print_warning(printable(annotation.renames_nothing(case)))
 
 
 def _write_acceptance(

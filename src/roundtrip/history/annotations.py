@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
@@ -20,6 +20,7 @@ from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history import night_rows
 from roundtrip.measure import disclosure
 from roundtrip.model import StrictRecord
+from roundtrip.tables import SourceLine
 
 FILE_NAME = "annotations.yaml"
 #: The kind of annotation that makes the level of a series its baseline.
@@ -71,6 +72,7 @@ class Annotation(StrictRecord):
         description="what these cases are called from then on: earlier nights count for the new "
         "name; a `*` stands for what that of `series` in its place matches",
     )
+    _renamed_to_line: SourceLine | None = PrivateAttr(None)
 
     @property
     def last(self) -> str:
@@ -87,6 +89,12 @@ class Annotation(StrictRecord):
     def renames(self, night: str) -> bool:
         """Whether it renames cases of `night`, the start of a run."""
         return self.renamed_to is not None and night[: len(self.start)] < self.start
+
+    def renames_nothing(self, example: str) -> str:
+        """The warning that no case has the old name, with a case as an `example`."""
+        reason = f"no night before {self.start} has a case {self.series!r}: right is a pattern of "
+        reason += f"what these cases were called, such as {example!r}"
+        return str(UserError(reason, *(self._renamed_to_line or ())))
 
     def accepts(self, *names: str) -> bool:
         """Whether it accepts the level of a series that has one of these names."""
@@ -151,6 +159,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
         if last[: len(start)] < start[: len(last)]:
             raise UserError("'to' is before 'from'", *key_lines[(index, "to")])
         new_name = annotation.renamed_to
+        annotation._renamed_to_line = key_lines.get((index, "renamed_to"))
         if new_name is not None and new_name.count("*") != annotation.series.count("*"):
             reason = f"'renamed_to' has not as many * as 'series', {annotation.series!r}"
             raise UserError(reason, *key_lines[(index, "renamed_to")])
@@ -209,26 +218,26 @@ def set_left_out(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
     return nights.with_columns(reason.alias("left_out"))
 
 
-def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
-    """`nights`, columns `NIGHTS`, with the names that annotations give to the cases of before.
+def rename_cases(
+    nights: pl.DataFrame, annotations: Sequence[Annotation]
+) -> tuple[pl.DataFrame, list[Annotation]]:
+    """`nights`, columns `NIGHTS`, with the names that annotations give to the cases of before; and
+    the annotations that rename none.
 
     The oldest renaming counts first, so that names may change again.  A night that has the new
     name, too, keeps the rows of that name.
     """
-    for annotation in sorted(annotations, key=operator.attrgetter("start")):
-        renamings = [
-            (case, new_name)
-            for case in (nights["case_id"].unique() if annotation.renamed_to else ())
-            if (new_name := annotation.new_name(case)) != case
-        ]
-        if not renamings:
-            continue
-        old_names, new_names = zip(*renamings, strict=True)
-        is_before = pl.col("night").is_in(
-            list(filter(annotation.renames, nights["night"].unique()))
-        )
+    without_effect = []
+    renamings = filter(operator.attrgetter("renamed_to"), annotations)
+    for annotation in sorted(renamings, key=operator.attrgetter("start")):
+        names = {case: annotation.new_name(case) for case in nights["case_id"].unique()}
+        old_names = [case for case, new_name in names.items() if new_name != case]
+        is_before = pl.col("night").is_in([*filter(annotation.renames, nights["night"].unique())])
         is_old = is_before & pl.col("case_id").is_in(old_names)
-        case_id = pl.col("case_id").replace(old_names, new_names)
+        if nights.filter(is_old).is_empty():
+            without_effect.append(annotation)
+            continue
+        case_id = pl.col("case_id").replace(names)
         # Imports have the name of the check as `case`.
         check, new_check = (
             name.str.split("/").list.first() for name in (pl.col("case_id"), case_id)
@@ -243,7 +252,7 @@ def rename_cases(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
             .unique(["night", *night_rows.SERIES, "nodes"], keep="first", maintain_order=True)
             .drop("is_old")
         )
-    return nights
+    return nights, without_effect
 
 
 def notes_on_nights(

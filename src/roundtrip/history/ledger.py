@@ -64,7 +64,7 @@ class Ledger:
     `notes` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of
     its own night) say what annotations do.  `pairs`, columns `PAIRS`: launches between pairs of
     nodes; `nights` has series of their nodes.  `signatures`: by night.  `remarks`: oddities of
-    nights.
+    nights.  `unmatched_renamings`: annotations that rename none of its cases.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: _table_frame("nights"))
@@ -76,6 +76,7 @@ class Ledger:
     left_out: pl.DataFrame = field(default_factory=lambda: _table_frame("left_out"))
     signatures: Mapping[str, Signature] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    unmatched_renamings: tuple[Annotation, ...] = ()
 
     def nights_before(self, started: str, most_nights: int) -> Ledger:
         """The newest `most_nights` nights that began before `started`, ISO 8601."""
@@ -116,7 +117,7 @@ def read_ledger(
     foreign_ledger = _imported_ledger(folder, site)
     nights = pl.concat([current.nights, foreign_ledger.nights])
     # Annotations that leave nights out may have the name before a renaming, or that after it.
-    nights = rename_cases(set_left_out(nights, annotations), annotations)
+    nights, unmatched = rename_cases(set_left_out(nights, annotations), annotations)
     nights = set_left_out(nights, annotations)
     return Ledger(
         nights.sort(published.NIGHTS_SORT_COLUMNS),
@@ -124,6 +125,7 @@ def read_ledger(
         (*warnings, *new_warnings, *foreign_ledger.warnings),
         pairs=_without_left_out(current.pairs, annotations),
         remarks=tuple(_broken_links(folder, revisions)),
+        unmatched_renamings=tuple(unmatched),
         signatures={
             each.started: current.signatures[each.digest]
             for each in revisions
