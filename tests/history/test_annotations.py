@@ -23,6 +23,7 @@ from roundtrip.report.sections import history
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
 NIGHTS = ["2026-11-02T01:00:00Z", "2026-11-03T01:00:00Z", "2026-11-03T22:00:00Z"]
 NIGHTS += ["2026-11-05T01:00:00Z"]
+MEDIAN = {"median": 2.0, "low": None, "high": 2.0}
 
 
 def load(folder: Path, text: str) -> tuple[Annotation, ...]:
@@ -234,7 +235,7 @@ def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: 
     }
 
 
-def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_both(
+def test_a_renamed_test_is_one_series_in_its_new_unit_and_its_new_name_counts_if_a_night_has_both(
     tmp_path: Path,
 ) -> None:
     text = """
@@ -246,14 +247,20 @@ def test_a_renamed_test_is_one_series_and_its_new_name_counts_if_a_night_has_bot
     old, new = "Stream/n=2@x:y+gcc", "Triad/n=2@x:y+gnu"
     names = {name: "" for name in night_rows.SERIES if name not in ("case_id", "case")}
     rows = [
-        {**names, "night": night, "case_id": case, "case": case.split("/")[0], "nodes": case}
+        {**names, **MEDIAN, "night": night, "case_id": case, "case": case.split("/")[0]}
+        | {"nodes": case, "unit": "s" if case == old else "ms"}
         for case, nights in ((old, NIGHTS), (new, NIGHTS[1:]), ("Stream/@x:y+clang", NIGHTS[:1]))
         for night in nights
     ]
     frame, _ = annotation_file.rename_cases(pl.DataFrame(rows), load(tmp_path, text))
-    assert sorted(frame.select("case_id", "case", "night").iter_rows()) == sorted(
-        [("Stream/@x:y+clang", "Stream", NIGHTS[0]), *((new, "Triad", night) for night in NIGHTS)]
-        + [(old, "Stream", night) for night in NIGHTS[2:]]
+    columns = ("case_id", "case", "night", "unit", "median")
+    assert sorted(frame.select(columns).iter_rows()) == sorted(
+        [
+            ("Stream/@x:y+clang", "Stream", NIGHTS[0], "ms", 2),
+            (new, "Triad", NIGHTS[0], "ms", 2000),
+            *((new, "Triad", night, "ms", 2) for night in NIGHTS[1:]),
+            *((old, "Stream", night, "s", 2) for night in NIGHTS[2:]),
+        ]
     )
 
 
@@ -265,7 +272,7 @@ def test_a_test_may_be_renamed_twice(order: int, tmp_path: Path) -> None:
     ]
     names = dict.fromkeys(night_rows.SERIES, "")
     rows = [
-        {**names, "night": night, "case_id": f"{name}/@x:y+z", "nodes": ""}
+        {**names, **MEDIAN, "night": night, "case_id": f"{name}/@x:y+z", "nodes": ""}
         for night, name in zip(NIGHTS, "ABBC", strict=True)
     ]
     annotations = load(tmp_path, "".join(renamings[::order]))

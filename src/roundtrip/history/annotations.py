@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
 from roundtrip.errors import UserError, report_write_errors
-from roundtrip.history import night_rows
+from roundtrip.history import night_rows, unit_changes
 from roundtrip.measure import disclosure
 from roundtrip.model import StrictRecord
 from roundtrip.tables import SourceLine
@@ -218,6 +218,11 @@ def set_left_out(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.
     return nights.with_columns(reason.alias("left_out"))
 
 
+#: What a series is but for its unit, and the columns in this unit.
+_SERIES_KEYS = [name for name in night_rows.SERIES if name != "unit"]
+_MEDIAN_COLUMNS = ("median", "low", "high")
+
+
 def rename_cases(
     nights: pl.DataFrame, annotations: Sequence[Annotation]
 ) -> tuple[pl.DataFrame, list[Annotation]]:
@@ -242,13 +247,16 @@ def rename_cases(
         check, new_check = (
             name.str.split("/").list.first() for name in (pl.col("case_id"), case_id)
         )
+        nights = nights.with_columns(
+            is_old=is_old,
+            case_id=pl.when(is_old).then(case_id).otherwise("case_id"),
+            case=pl.when(is_old & (pl.col("case") == check)).then(new_check).otherwise("case"),
+        )
+        nights = unit_changes.in_newest_unit(nights, _SERIES_KEYS, "night", _MEDIAN_COLUMNS)
         nights = (
-            nights.with_columns(
-                is_old=is_old,
-                case_id=pl.when(is_old).then(case_id).otherwise("case_id"),
-                case=pl.when(is_old & (pl.col("case") == check)).then(new_check).otherwise("case"),
+            nights.filter(
+                ~pl.col("is_old") | pl.col("is_old").all().over("night", *night_rows.SERIES)
             )
-            .filter(~pl.col("is_old") | pl.col("is_old").all().over("night", *night_rows.SERIES))
             .unique(["night", *night_rows.SERIES, "nodes"], keep="first", maintain_order=True)
             .drop("is_old")
         )

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import night_rows
+from roundtrip.history import night_rows, unit_changes
 from roundtrip.measure import bundle_tables, reader, store
 from roundtrip.measure.columns import CellRule, Row, table_columns
 from roundtrip.measure.samples import MAX_VALUE
@@ -281,34 +281,11 @@ def _first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return rows.unique([*keys], keep="first", maintain_order=True)
 
 
-#: What units of one quantity are worth, of which a test may change from one to the other.
-_UNIT_FACTORS = (
-    {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
-    {"B/s": 1.0, "kB/s": 1e3, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12},
-    {"B/s": 1.0, "KiB/s": 2.0**10, "MiB/s": 2.0**20, "GiB/s": 2.0**30, "TiB/s": 2.0**40},
-)
-
-
-def _in_newest_unit(values: pl.DataFrame) -> pl.DataFrame:
-    """`values`, columns `VALUES`, with those of a test that changed its unit in the newest one."""
-    rows = values.with_columns(moment=pl.coalesce("time", "session"))
-    for factors in _UNIT_FACTORS:
-        is_known = pl.col("unit").is_in(list(factors))
-        newest = pl.col("unit").filter(is_known).sort_by(pl.col("moment").filter(is_known)).last()
-        unit = newest.over("case_id", "metric")
-        old, new = (each.replace_strict(factors, default=None) for each in (pl.col("unit"), unit))
-        value = pl.col("value") * old / new
-        is_other = (unit != pl.col("unit")) & (value <= MAX_VALUE)
-        rows = rows.with_columns(
-            value=pl.when(is_other).then(value).otherwise("value"),
-            unit=pl.when(is_other).then(unit).otherwise("unit"),
-        )
-    return rows.select(values.columns)
-
-
 def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """As `read_imports`, of `values`, columns `VALUES`."""
-    unique_values = _in_newest_unit(without_repeats(values))
+    moments = without_repeats(values).with_columns(moment=pl.coalesce("time", "session"))
+    keys = ["case_id", "metric"]
+    unique_values = unit_changes.in_newest_unit(moments, keys, "moment", ["value"])
     logged_times = unique_values.filter(pl.col("session").is_null())["time"]
     day = (pl.col("time") - pl.duration(seconds=_end_of_night(logged_times))).dt.date()
     first = pl.col("time").min().over(day, pl.col("session").is_null())
