@@ -14,9 +14,9 @@ import polars as pl
 from fuzz.mutate import written
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.history import imported_nights, importer, perflog
+from roundtrip.history import imported_nights, importer, perflog, sources
+from roundtrip.history.directions import select_comparable
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
-from roundtrip.history.importer import select_comparable
 from roundtrip.measure import samples
 from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
@@ -46,7 +46,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    parsed_file = importer.parse(content, datetime.UTC)
+    parsed_file = sources.parse(content, datetime.UTC)
     _sound(parsed_file)
     return not parsed_file.rejects
 
@@ -57,7 +57,7 @@ def _sound(parsed_file: ParsedFile) -> None:
     assert parsed_file.rows["value"].is_finite().all()
     for fault in parsed_file.rejects:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
-    rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
+    rows = parsed_file.rows.with_columns(source=pl.lit(0), file=pl.lit("x"), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
     nights, provenance = imported_nights.form_nights(
         importer.pseudonymized_rows(values, _NAMES), 0.95
@@ -94,10 +94,10 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 @cache
 def values_seeds() -> list[bytes]:
     """The table of one import."""
-    parsed_file = importer.parse(
+    parsed_file = sources.parse(
         (_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC
     )
-    rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
+    rows = parsed_file.rows.with_columns(source=pl.lit(0), file=pl.lit("x"), digest=pl.lit("0"))
     table = importer.pseudonymized_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     buffer = io.BytesIO()
     table.select(*VALUES).write_parquet(buffer)

@@ -270,9 +270,9 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
         "1 new value, 0 imported before; 1 series from 1 file, 0 rows without a value, 2 set aside"
     )
     assert rejects == [
-        f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
+        f"{file}:3: hits, 1 value: the unit '%' does not tell which direction is better: say "
         "--lower-is-better 'hits' or --higher-is-better 'hits'",
-        f"{file}:4: debt, 1 values: neither 0 nor 1e-15 to 1e+15: nights are compared by ratios",
+        f"{file}:4: debt, 1 value: neither 0 nor 1e-15 to 1e+15: nights are compared by ratios",
     ]
     assert run(file, "--higher-is-better", "hits")[0] == 1
     nights = imported_nights.read_imports(reports.parent, 0.95)[0]

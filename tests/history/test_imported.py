@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.history import imported_nights, importer
+from roundtrip.history import imported_nights, sources
+from roundtrip.history.directions import lower_is_better
 from roundtrip.history.imported_nights import VALUES
-from roundtrip.history.importer import lower_is_better
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {
@@ -58,10 +58,10 @@ def test_another_table_is_refused(tmp_path: Path, changes: dict[str, Any], reaso
 def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, size: int, part: int
 ) -> None:
-    monkeypatch.setattr(importer, "_MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(sources, "_MAX_FILE_BYTES", 1000)
     text = b"x" * size
     parts = (text[start : start + part] for start in range(0, size, part))
-    content, fault = importer._gunzip(b"".join(map(gzip.compress, parts)))
+    content, fault = sources._gunzip(b"".join(map(gzip.compress, parts)))
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:
@@ -111,10 +111,10 @@ STREAM = {("Stream %array_mb=8", "gcc"), ("Stream %array_mb=8", "clang")}
 STREAM |= {("Stream %array_mb=64", "gcc"), ("Stream %array_mb=64", "clang")}
 
 
-def read(kind: str, pattern: str) -> list[importer.Source]:
+def read(kind: str, pattern: str) -> list[sources.Source]:
     files = sorted((DATA / kind).glob(pattern))
     assert files
-    return list(importer.read_sources(files, UTC))
+    return list(sources.read_sources(files, UTC))
 
 
 @pytest.mark.parametrize(

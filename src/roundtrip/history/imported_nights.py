@@ -13,9 +13,10 @@ noon (as nightly ones do in California), in the middle of the longest part of th
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 import polars as pl
@@ -148,31 +149,57 @@ _VALUES, _REJECTS = "values.parquet", "set-aside.txt"
 IMPORT_FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
 
 
+#: Columns of `read_known_values`: also the name of the file, the import, and the zone of its times.
+KNOWN_VALUES = {**VALUES, "file": pl.String, "folder": pl.String, "zone": pl.String}
+
+
+def read_known_values(site: Path) -> pl.DataFrame:
+    """Return columns `KNOWN_VALUES` of all imports; UserError for a damaged or foreign import."""
+    frames = [pl.DataFrame(schema=KNOWN_VALUES)]
+    for folder, values in _read_imports(site):
+        source = require_intact_import(folder)
+        files_in, options = source.get("files"), source.get("options")
+        names = {
+            str(entry.get("sha256")): PurePath(str(entry.get("name"))).name
+            for entry in (files_in if isinstance(files_in, list) else ())
+            if isinstance(entry, dict)
+        }
+        frames.append(
+            values.with_columns(
+                file=pl.col("digest").replace_strict(names, default="", return_dtype=pl.String),
+                folder=pl.lit(f"{folder.parent.name}/{folder.name}"),
+                zone=pl.lit(str(options.get("timezone") if isinstance(options, dict) else "")),
+            )
+        )
+    return pl.concat(frames)
+
+
 def write_import(
-    site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]
+    site: Path,
+    known_rows: pl.DataFrame,
+    values: pl.DataFrame,
+    source: Mapping[str, Any],
+    messages: list[str],
 ) -> tuple[Path | None, int]:
-    """Write an import of what no import of a campaign on a site has yet.
+    """Write an import of those `values` that are not in `known_rows`, both columns `VALUES`.
 
     Return its folder, None without a new row, and the number of values that were not known; a row
-    that says more of a known value is new, too.  UserError if writing fails, or for a damaged or
-    foreign import.
+    that says more of a known value is new, too.  The folder of the site is locked.
     """
-    with store.hold_folder(site):
-        known_rows = _read_all_values(site)
-        columns = [name for name in VALUES if name != "digest"]
-        new_rows = values.join(known_rows, on=columns, how="anti", nulls_equal=True)
-        if new_rows.is_empty():
-            return None, 0
-        known, all_values = map(without_repeats, (known_rows, pl.concat([known_rows, new_rows])))
-        with files.draft_folder(site) as draft:
-            bundle_tables.write_frame(new_rows.select(*VALUES), draft / _VALUES)
-            digest = files.sha256((draft / _VALUES).read_bytes())
-            text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
-            (draft / store.IMPORT_SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
-            lines = "".join(f"{line}\n" for line in messages)
-            (draft / _REJECTS).write_text(lines, encoding="utf-8")
-            folder = store.add_import(draft, site, files.sha256(text.encode())[:16])
-        return folder, all_values.height - known.height
+    columns = [name for name in VALUES if name != "digest"]
+    new_rows = values.join(known_rows, on=columns, how="anti", nulls_equal=True)
+    if new_rows.is_empty():
+        return None, 0
+    known, all_values = map(without_repeats, (known_rows, pl.concat([known_rows, new_rows])))
+    with files.draft_folder(site) as draft:
+        bundle_tables.write_frame(new_rows.select(*VALUES), draft / _VALUES)
+        digest = files.sha256((draft / _VALUES).read_bytes())
+        text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
+        (draft / store.IMPORT_SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
+        lines = "".join(f"{line}\n" for line in messages)
+        (draft / _REJECTS).write_text(lines, encoding="utf-8")
+        folder = store.add_import(draft, site, files.sha256(text.encode())[:16])
+    return folder, all_values.height - known.height
 
 
 def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -180,21 +207,22 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     UserError for a damaged or foreign import.
     """
-    frames = form_nights(_read_all_values(site), level)
+    values = [frame for _, frame in _read_imports(site)]
+    frames = form_nights(pl.concat([pl.DataFrame(schema=VALUES), *values]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_valid_rows(frame, row, store.imports_folder(site))
     return frames
 
 
-def _read_all_values(site: Path) -> pl.DataFrame:
-    """The tables of all imports of a site; UserError for a damaged or foreign import."""
+def _read_imports(site: Path) -> list[tuple[Path, pl.DataFrame]]:
+    """The imports of a site and their tables; UserError for a damaged or foreign import."""
     folders = store.import_folders(site)
     for path in folders:
         require_intact_import(path)
     tables = [store.file_path(path, _VALUES) for path in folders]
     if tables:
         reader.require_decodable_tables(tables)
-    return pl.concat([pl.DataFrame(schema=VALUES), *map(read_values, tables)])
+    return [*zip(folders, map(read_values, tables), strict=True)]
 
 
 def require_intact_import(path: Path) -> dict[str, Any]:
