@@ -63,7 +63,7 @@ def test_an_acceptance_by_an_old_name_holds_on_for_the_renamed_series(
     renamed_lines = [
         line
         for line in judge(reports, annotations)
-        if str(line.series.identity["case_id"]).startswith(names[len(renamed)])
+        if str(line.data.identity["case_id"]).startswith(names[len(renamed)])
     ]
     moments = [line.acceptance and line.acceptance.last for line in renamed_lines]
     assert moments == [until and start_time(until), None]

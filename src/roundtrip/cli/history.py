@@ -149,7 +149,7 @@ def _warn_of_renamings(results: Sequence[_JudgedCampaign]) -> None:
     for annotation in first.unmatched_renamings:
         if all(annotation in other.unmatched_renamings for other in others):
             (example, *_) = first.verdicts.judged_series
-            case = str(example.series.identity["case_id"])
+            case = str(example.data.identity["case_id"])
             print_warning(printable(annotation.renames_nothing(case)))
 
 
