@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import secrets
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,13 +113,8 @@ def bisect(
     print_status(
         f"{len(versions)} versions; {journal.forecast(plan, scatter, math.log1p(2 * smallest))}"
     )
-    raise_on_sigterm()
-    try:
+    with _resumable(common.resume_command(f"--site={site}")):
         result = journal.run_search(plan, search_journal, launcher, minutes, print_status)
-    except KeyboardInterrupt:
-        go_on = common.resume_command(f"--site={site}")
-        print_status(f"interrupted; nothing is lost. Go on with: {go_on}")
-        raise typer.Exit(INTERRUPTED_STATUS) from None
     for line in page.plain_sentences(plan, result):
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
@@ -271,18 +267,14 @@ def _run_search(
     from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
 
-    raise_on_sigterm()
     plan = steps.plan_blame(case.step, here.name)
     resume = journal.is_begun(plan) if resume is None else resume
     plan, search_journal = journal.open_journal(plan, resume)
-    try:
+    with _resumable(resume_hint):
         with TerminalProgress(plan.title, common.console) as progress:
             root = checks.build(search_journal.folder, declaration, here, case, progress)
         launcher = checks.Checks(here, case, root, minutes, print_status)
         causes = journal.run_search(plan, search_journal, launcher, minutes, print_status)
-    except KeyboardInterrupt:
-        print_status(f"interrupted; nothing is lost. Go on with: {resume_hint}")
-        raise typer.Exit(INTERRUPTED_STATUS) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     lines = page.plain_sentences(plan, causes)
     for line in lines:
@@ -292,6 +284,17 @@ def _run_search(
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
     _publish_search_report(search_journal)
     return causes
+
+
+@contextlib.contextmanager
+def _resumable(resume_hint: str) -> Iterator[None]:
+    """Exit with status 130 and print `resume_hint` if SIGTERM or Ctrl-C interrupts the block."""
+    raise_on_sigterm()
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_status(f"interrupted; nothing is lost. Go on with: {resume_hint}")
+        raise typer.Exit(INTERRUPTED_STATUS) from None
 
 
 def _publish_search_report(search_journal: Journal) -> None:

@@ -270,7 +270,7 @@ def _launch_until_decided(
     raise_on_sigterm()
     with report_write_errors(run_tree.path), run_tree:
         environment.record_environment(here, plan, run_tree.path / "env")
-        for warning in environment.tuning_warnings(here):
+        for warning in (*here.warnings, *environment.tuning_warnings(here)):
             print_status(f"warning: {warning}")
         with TerminalProgress(declaration.title, common.console) as progress:
             try:
