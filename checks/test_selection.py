@@ -19,7 +19,7 @@ _REQUESTED_TESTS = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
 
 
 def simple_test(check):
-    """As `rfm.simple_test`, for the requested parameter values of `check` only."""
+    """Register `check` as `rfm.simple_test` does, but only for its requested parameter values."""
     if _REQUESTED_TESTS is None:
         return rfm.simple_test(check)
     parameters = (

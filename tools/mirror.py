@@ -210,7 +210,7 @@ class DebianSource(StrictRecord):
 
 
 class Sources(StrictRecord):
-    """The sources of a mirror, by names of the user."""
+    """The sources of a mirror, by the names that the user gave them."""
 
     debian: dict[str, DebianSource] = Field(default_factory=dict)
     git: dict[str, GitSource] = Field(default_factory=dict)
@@ -218,7 +218,7 @@ class Sources(StrictRecord):
 
 @dataclass(frozen=True)
 class FillResult:
-    """The result for one source: `verdict` as in `Finding`, `size` in bytes."""
+    """The result for one source: its verdict, a sentence, and the size of the file in bytes."""
 
     name: str
     verdict: FindingVerdict

@@ -99,7 +99,10 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @deferrable
     def assert_link_explains_time(self, half_round_trip_s):
-        """Assert that the time, s, is no longer than pings over the link before and after allow."""
+        """Assert that half a round trip took no longer than the slowest ping over the link.
+
+        The pings ran before and after the launch.
+        """
         from roundtrip.measure import launch  # listing checks must not load this
 
         slowest = launch.max_one_way_ms(self.link_record)

@@ -74,7 +74,7 @@ def decode_utf8(content: bytes, file: Path | str) -> str:
 
 
 def read_json(file: Path) -> Any:
-    """The JSON value in `file`; UserError as in `read_text` and `parse_json`."""
+    """The JSON value in `file`; UserError if it cannot be read or is no JSON."""
     return parse_json(read_text(file), file)
 
 
@@ -196,7 +196,10 @@ def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MAX_RECO
 def read_text_in_tree(
     file: Path, root: Path | None = None, max_bytes: int = MAX_RECORD_BYTES
 ) -> str:
-    """The content of `file` as UTF-8 text; UserError and parameters as in `read_in_tree`."""
+    """The content of `file`, read as by `read_in_tree`, as UTF-8 text;
+
+    UserError if it is not UTF-8.
+    """
     return decode_utf8(read_in_tree(file, root, max_bytes), file)
 
 
@@ -210,7 +213,10 @@ def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
 
 
 def read_tail_in_tree(file: Path, root: Path | None = None, max_bytes: int = 4096) -> bytes:
-    """The last bytes of `file`, at most `max_bytes`; UserError as in `read_in_tree`."""
+    """The last bytes of a regular `file`, at most `max_bytes`; UserError if it cannot be read.
+
+    No link is followed between `root` and the file.
+    """
     with _open_regular(file, root) as descriptor:
         os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - max_bytes), os.SEEK_SET)
         return os.read(descriptor, max_bytes)

@@ -99,12 +99,12 @@ def column(description: str, unit: str = "", is_key: bool = False) -> Any:
 
 
 def optional_field(description: str, unit: str = "") -> Any:
-    """As `column`, for a value that a file or a cell may lack."""
+    """Return the field for a value that a file or a cell may lack: it is None."""
     return Field(None, description=description, json_schema_extra={"unit": unit})
 
 
 def newer_column(description: str, unit: str = "") -> Any:
-    """As `optional`, for a column that older bundles lack."""
+    """Return the field for a column that older bundles lack: its cells are null."""
     return Field(None, description=description, json_schema_extra={"unit": unit, "later": True})
 
 

@@ -121,7 +121,7 @@ class PlannedPoints:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case that a campaign will launch; `variables`: those of the check that it sets."""
+    """A case that a campaign will launch, and the `variables` that it sets in the check."""
 
     id: str
     study: str
@@ -141,7 +141,7 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class PlannedClaims:
-    """`count` primary claims of one case; `description`: what is compared."""
+    """`count` primary claims of one case; `description` says what they compare."""
 
     case: str
     description: str
@@ -266,7 +266,7 @@ class Study:
     ) -> Sequence[PlannedPoints]:
         """The contrasted points that launches of `case` will measure.
 
-        `cases`: all of the study; `sizes`: those that its claims compare, bytes.
+        `cases` are all cases of the study, `sizes` the sizes [bytes] that its claims compare.
         """
         return [PlannedPoints(tuple(self.arms), case.id, sizes)]
 

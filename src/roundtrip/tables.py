@@ -41,7 +41,10 @@ def read_toml(file: Path) -> tuple[dict[str, Any], KeyLines]:
 
 
 def parse_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
-    """As `read_toml`, of the `text` that `file` has."""
+    """Return the TOML document `text`, which `file` has, and the lines of its values;
+
+    UserError if invalid.
+    """
     document, key_lines = files.parse_toml(text, file), dict[KeyPath, SourceLine]()
     for path, line in _toml_key_lines(text.split("\n")):
         for end in range(1, len(path) + 1):  # `[a.b]` and `a.b = 1` are the line of table a, too
@@ -166,7 +169,10 @@ def load_yaml(file: Path) -> Any:
 
 
 def load_yaml_with_lines(file: Path) -> tuple[Any, KeyLines]:
-    """As `load_yaml`, with the line of each key and item; UserError also for a duplicate key."""
+    """Return the content of a YAML file, and the line of each key and item.
+
+    UserError, with the line, if it is missing, not YAML, or has a duplicate key.
+    """
     content = load_yaml(file)
     root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
     return content, dict(_yaml_key_lines(root, (), file, set())) if root else {}

@@ -107,13 +107,13 @@ class ConfidenceLevel(float):
 class Quantity:
     """A printed number: `value` in `unit`, with `digits` significant digits, or with `decimals`.
 
-    `low` and `high`: ends of its interval at `level`, over `n` launches or rounds; None if there
-    are too few for one, which is printed if `n` is known.  `percentile`: that of samples, 0 for the
-    least.  `is_claim`: whether it is the ratio of a claim of the report.  `base_name`: name of the
-    column or row that has the value of a ratio's base.  `series_key`: key of the history series
-    whose median over launches it is, in any unit; "" if there is no single one.  `prints_unit`:
-    whether it prints its unit.  `emulation_label`: as `labels.launch_label`, "" if measured.
-    `lower_is_better`: given if the unit does not imply it.
+    `low` and `high` are the ends of its interval at `level`, over `n` launches or rounds; None if
+    there are too few for one, which is printed if `n` is known.  For a percentile of samples,
+    `percentile` is its order, 0 for the least.  `is_claim`: it is the ratio of a claim of the
+    report.  `base_name` names the column or row that has the value of a ratio's base.  `series_key`
+    is the key of the history series whose median over launches it is, in any unit; "" if there is
+    no single one.  `prints_unit`: it prints its unit.  `emulation_label` says what is emulated or
+    simulated, "" if it is measured. `lower_is_better` is given if the unit does not imply it.
     """
 
     value: float

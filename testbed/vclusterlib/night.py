@@ -58,11 +58,11 @@ CABLE_OPTIONS = ("--cable",)
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A fault: its options of ``vcluster fault``, whether a share of the processes crash, and the
-    variables of the processes on the node.
+    """A fault: options of ``vcluster fault``, and the variables of the processes on the node.
 
-    `control_options`, `control_variables`: the same without the fault.  In a variable ``{share}``
-    is the shared folder, and ``{library}`` the folder of the MPI library.
+    It may crash a share of the processes.  `control_options` and `control_variables` are those of a
+    control night without the fault.  In a variable ``{share}`` is the shared folder, and
+    ``{library}`` the folder of the MPI library.
     """
 
     name: str

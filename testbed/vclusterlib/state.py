@@ -133,7 +133,7 @@ class State:
         return Spec.from_json(json.loads((self.path / "cluster.json").read_text()))
 
     def record_head(self, **more: Any) -> None:
-        """Write head.json, in the head's first process while it still sees the outer /proc."""
+        """Write head.json, in the head node's first process, which still sees the outer /proc."""
         pid = Path("/proc/self").readlink().name
         record = {"pid": int(pid), "start": process_start_ticks(pid), "boot": boot_id(), **more}
         write_atomically(self.path / "head.json", json.dumps(record) + "\n")

@@ -105,7 +105,7 @@ def draw_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def draw_permuted_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """As `draw_rounds`, same columns, but launches of the second toolchain get other rounds."""
+    """Return launches of `ROUNDS` random rounds; the second toolchain has them in another order."""
     sample = draw_rounds(launches, rng)
     rounds = _complete_rounds(sample)
     permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))

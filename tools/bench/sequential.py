@@ -104,7 +104,7 @@ def count_false_reports(rng: Rng, reports: int) -> int:
 
 
 def count_wilcoxon_false_claims(logs: Floats) -> int:
-    """As `count_false_claims`, by Wilcoxon's test after each round from the 6th on."""
+    """Count the series that Wilcoxon's test calls different after any round from the 6th on."""
     return sum(
         any(stats.wilcoxon(row[:n], method="approx").pvalue < LEVEL for n in range(6, len(row)))
         for row in logs
@@ -120,7 +120,7 @@ def rounds_needed(effect: float, spread: float, rng: Rng, series: int = 500) -> 
 def rounds_needed_on_par(
     margin: float, spread: float, rng: Rng, series: int = 500
 ) -> tuple[float, float]:
-    """As `rounds_needed`, until two equal sides are called on par within `margin`."""
+    """Return (median, 90 % of series) of the rounds until two equal sides are on par."""
     logs = spread * rng.standard_normal((series, 2 * ROUNDS))
     bounds = math.log1p(margin) * np.array([-1.0, 1.0])
     return _decision_rounds(log_wealth(logs, bounds).min(axis=1))

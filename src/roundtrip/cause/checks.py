@@ -54,10 +54,10 @@ _VARIABLES = "variables.sh"
 
 @dataclass(frozen=True)
 class StepCase:
-    """The case of a step that has only the switches that can be launched now.
+    """The case of a step, with only the switches that can be launched now.
 
-    `items_by_toolchain`: the same case with other toolchains, by their name.  `hosts`: of each node
-    set, by its pseudonyms.
+    `items_by_toolchain` has the same case with other toolchains.  `hosts` has the host names of
+    each node set, by the pseudonyms of its nodes.
     """
 
     step: SeriesStep

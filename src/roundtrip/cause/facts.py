@@ -219,7 +219,7 @@ def _arms_of_round(
 def _append_round(
     state: _SearchState, kind: RoundPurpose, values: Sequence[float], coins: Sequence[list[int]]
 ) -> None:
-    """Append the log times of a round, in the order of `_arms_of_round`; `coins`: of its splits."""
+    """Append a round: its log times, in the order of `_arms_of_round`, and its `coins`."""
     old, new, *others = values
     state.steps.append(new - old)
     if kind is RoundPurpose.SCREEN:

@@ -53,9 +53,10 @@ def now() -> str:
 class Plan(StrictRecord):
     """What a search asks: `arms` are the facts, or the versions in their order.
 
-    `step`: the log ratio of the step that is searched for; of versions, the least that counts.
-    `others`: facts that differ and cannot be switched from here, with what would test them.
-    `digest`: of the commands that measure the versions, because a plan is published; "" for facts.
+    `step` is the log ratio of the step to explain; among versions, the least one that counts.
+    `others` are facts that differ but cannot be switched from here, each with what would test it.
+    `digest` is the digest of the commands that measure the versions, "" for facts: a plan is
+    published without its commands.
     """
 
     schema_: Literal[1] = Field(alias="schema", default=1)

@@ -35,8 +35,8 @@ _MAX_REASON_CHARACTERS = 200
 class _JudgedNodes:
     """What the nights of a campaign say of nodes, and the nodes that the newest did not measure.
 
-    `slow_processors`: nodes whose processor is slow.  `wrong_clocks`: those at a wrong rate.
-    `labels_by_environ`: labels of simulated or emulated environments.
+    `slow_processors` are nodes with a slow processor, `wrong_clocks` nodes whose clock has a wrong
+    rate.  `labels_by_environ` has the labels of simulated or emulated environments.
     """
 
     campaign: str

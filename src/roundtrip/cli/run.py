@@ -104,7 +104,7 @@ def run(
 
 @dataclass(frozen=True)
 class _PlannedRun:
-    """A campaign on a site: its matrix, and what it can claim by the thresholds of the site."""
+    """A campaign on a site: its matrix, the site's thresholds, and the claims it can make."""
 
     campaign: campaign_file.Campaign
     site: Site

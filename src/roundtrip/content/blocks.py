@@ -182,7 +182,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot or a map; `name`: of its file, without suffix; `alt_text`: its alternative text."""
+    """A plot or a map.
+
+    `name` is the name of its file without suffix, `alt_text` says what it shows.
+    """
 
     name: str
     alt_text: str

@@ -38,11 +38,11 @@ _ClaimT = TypeVar("_ClaimT", bound=Claim)
 class BundleData:
     """The tables of a bundle, with columns as in `bundle_rows`, keyed by launch.
 
-    `launches`: cases.parquet with two more columns, `parameters` and `emulation`: lists from
-    `settings_by_launch`, null if empty.  `points`: of completed launches.  `records_by_study`: what
-    workloads recorded besides.  `samples`: read lazily, because they grow large.  `launch_medians`:
-    of each launch and series.  `env_records`: the JSON files of ``env/`` by name, None if
-    unreadable.  `past_nights`: the earlier nights that the bundle holds.
+    `launches` is cases.parquet with two more columns, `parameters` and `emulation`: lists of
+    settings, null if empty.  `points` are those of completed launches.  `records_by_study` has the
+    other records of workloads.  `samples` is read lazily, because it grows large.  `launch_medians`
+    has a row for each launch and series.  `env_records` has the JSON files of ``env/`` by name,
+    None if unreadable. `past_nights` are the earlier nights that the bundle holds.
 
     Launches of a campaign over pairs of nodes are in `launches` and `placement`, and their values
     in `node_pairs` (columns `PAIRS`).  No study compares them, so `points`, `samples` and
@@ -199,9 +199,9 @@ def read_bundle(bundle: Path) -> BundleData:
 def judge_claims(
     data: BundleData, claims: Mapping[_ClaimT, Sequence[float]], levels: Levels | None = None
 ) -> dict[_ClaimT, ClaimVerdict]:
-    """The verdict on each claim, each family corrected alone; `claims`: ratios in order of rounds.
+    """The verdict on each claim, by its ratios in the order of rounds; each family corrected alone.
 
-    `levels`: by default those of the bundle, from which each claim takes the margin of its study.
+    Without `levels`, those of the bundle, with the equivalence margin of each claim's study.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
     return test(

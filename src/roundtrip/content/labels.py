@@ -109,7 +109,7 @@ def label_suffix(labels: Iterable[str]) -> str:
 
 
 def partial_label_suffix(labels: Iterable[str]) -> str:
-    """As `label_suffix`, where some are measured: `` (in part EMULATED WAN: RTT 2 ms)``."""
+    """The `label_suffix`; if some values are measured, `` (in part EMULATED WAN: RTT 2 ms)``."""
     all_labels = list(labels)
     text = label_suffix(all_labels)
     return text.replace("(", "(in part ", 1) if text and "" in all_labels else text

@@ -36,11 +36,11 @@ from roundtrip.units import Quantity
 class SeriesJudgement:
     """The verdict on one series, and the step that it rests on, if any.
 
-    `newest_night`: set if the verdict rests on it.  `is_recent`: whether only the newest nights, or
-    a level of at most `news_nights` nights, support the verdict.  `is_alarm`: whether the series is
-    worse and nobody accepted that.  `ratio_text`: with its interval.  `evidence` orders the series
-    of one verdict: evidence of the step over its threshold, or distance of a drift from none.
-    `detectable_step`: a fraction of the level.
+    `newest_night` is set if the verdict rests on that night.  `is_recent`: only the newest nights,
+    or a level of at most `news_nights` nights, support the verdict.  `is_alarm`: the series is
+    worse and nobody accepted that.  `ratio_text` is the ratio with its interval.  `evidence` orders
+    the series of one verdict: the evidence of the step over its threshold, or how far a drift is
+    from none. `detectable_step` is a fraction of the level.
     """
 
     verdict: Verdict
@@ -111,11 +111,11 @@ def judge_series(
 class JudgedSeries:
     """One series and its verdict; its step, if any, began on `step_night`.
 
-    `change_night`: the night near the step at which something changed.  `changes`: those near the
-    step or, if the series is worse last night, of that night.  `changes_by_step`: those near each
-    change point, in order.  `emulation_label`: what is emulated or simulated, else "".
-    `acceptance`: the newest annotation that accepts the level.  `revision_sentences`: how earlier
-    reports are revised.
+    `change_night` is the night near the step at which something changed.  `changes` are the changes
+    near the step or, if the series is worse last night, of that night.  `changes_by_step` has the
+    changes near each change point, in order.  `emulation_label` says what is emulated or simulated,
+    else it is "".  `acceptance` is the newest annotation that accepts the level.
+    `revision_sentences` say how earlier reports are revised.
     """
 
     data: HistorySeries
@@ -194,8 +194,8 @@ class JudgedSeries:
 class NightVerdicts:
     """All judged series, worst first, and the calendar of their nights.
 
-    `changes_by_night`: by night, every recorded fact that differs from the night before.
-    `settings`: those by which the histories were judged.
+    `changes_by_night` has every recorded fact that differs from the night before.  The histories
+    were judged by `settings`.
     """
 
     calendar: Calendar
@@ -229,8 +229,8 @@ def judge_all_series(
     """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
     `acceptances` make levels the baseline; the renamings among them carry these on.  Steps that
-    began before the date `since` are no alarm.  `histories`: those of all series by these settings,
-    if known.
+    began before the date `since` are no alarm.  `histories`, if known, are the histories of all
+    series by these settings.
     """
     if histories is None:
         histories = detection.histories(nights, settings)

@@ -64,12 +64,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order; `colour`: of a light and of a dark page.
+    """Points in order; `colour` has the colours on a light and on a dark page.
 
-    `line_width` 0: no line joins the points.  `point_radius`: in pixels; 0: no points.
-    `line_meaning`: what the line joins, for readers who interpolate; "" if it is not declared.
-    `bound_name`: set if no measured value can exceed the curve.  `level_segments`: (first x, last
-    x, level of the points between them).
+    If `line_width` is 0, no line joins the points.  `point_radius` is in pixels; with 0, no points
+    are drawn.  `line_meaning` says what the line joins, for readers who interpolate; "" if a study
+    does not declare it.  `bound_name` is set if no measured value can exceed the curve.
+    `level_segments` are (first x, last x, level of the points between them).
     """
 
     name: str
@@ -108,15 +108,16 @@ class ReferenceLine:
 class View:
     """One view of a figure.
 
-    With `row_names` (from top to bottom), `x_axis` is the axis of values, a point's first number is
-    its row, and a value beyond an end of the axis is printed there.  A bracket joins a row of
-    `bracketed_rows` to the one above it.  Without `row_names`, `y_axis` is the axis of values.
-    `reference_lines` are drawn across; `shaded_range`: its two values.  `has_interval_bars`: an
-    interval is a bar at its point, else a band along the curve.
+    With `row_names` (from top to bottom), `x_axis` is the axis of values, the first number of a
+    point is its row, and a value beyond an end of the axis is printed there.  A bracket joins a row
+    of `bracketed_rows` to the one above it.  Without `row_names`, `y_axis` is the axis of values.
+    `reference_lines` are drawn across, and the range between the two values of `shaded_range` is
+    shaded.  With `has_interval_bars`, an interval is a bar at its point, else a band along the
+    curve.
 
-    `is_stacked`: the curves of a row form one stacked bar, and the interval of the first is that of
-    the whole bar.  `header_rows`: rows that name a group and have no values.  `width`: of the
-    drawing area, in pixels.
+    If `is_stacked`, the curves of a row form one stacked bar, and the interval of the first curve
+    is that of the whole bar.  `header_rows` name a group and have no values.  `width` is the width
+    of the drawing area, in pixels.
     """
 
     name: str
@@ -177,9 +178,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class HeatMapCell:
-    """The value at a row and a column, with its unit; `effect_percent`: from the usual value.
+    """The value at a row and a column, with its unit, and the number of its launches.
 
-    A positive effect is worse.  `launches`: their number.
+    `effect_percent` is the difference from the usual value; a positive one is worse.
     """
 
     row: int
@@ -191,9 +192,9 @@ class HeatMapCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A square map of values between items of one type, such as nodes or processors.
+    """A square map of values of `quantity` between items of one type, such as nodes or processors.
 
-    `item_names`: of rows and columns.  `quantity`: what was measured.
+    `item_names` are the names of the rows, and of the columns.
     """
 
     title: str

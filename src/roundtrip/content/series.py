@@ -321,9 +321,9 @@ def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[FactChang
 
 
 def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, FactChange]:
-    """Return by night the change to a set of nodes that the series has not had before.
+    """Return, by night, the change to a set of nodes that the series has not had before.
 
-    `points`: those of one series, in time order.  The set of a night has the nodes of all its
+    `points` are those of one series, in time order.  The set of a night has the nodes of all its
     launches.  Nights with unknown nodes are skipped.
     """
     nodes: dict[str, frozenset[str]] = defaultdict(frozenset)

@@ -167,7 +167,10 @@ def load(file: Path) -> tuple[Annotation, ...]:
 
 
 def load_site_annotations(site: str) -> tuple[Annotation, ...]:
-    """As `load`, of a site of this checkout; none outside a checkout."""
+    """The annotations of a site of this checkout; none outside a checkout.
+
+    UserError, with the line, for an invalid annotation.
+    """
     try:
         checkout = paths.checkout()
     except UserError:

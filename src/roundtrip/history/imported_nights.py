@@ -113,7 +113,10 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
 
 
 def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
-    """As `parse_time`, for each text: ReFrame's usual form in bulk, other texts once each."""
+    """Return the times `texts` in UTC, null for no time; those without a zone are in `zone`.
+
+    ReFrame's usual form is parsed in bulk, any other text by `parse_time`, once each.
+    """
     zoned_times = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
     utc_times = zoned_times.dt.replace_time_zone(None)
     rest = texts.filter(utc_times.is_null() & texts.is_not_null()).unique()
@@ -310,7 +313,10 @@ def _first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """As `read_imports`, of `values`, columns `VALUES`."""
+    """Form nights of `values` (columns `VALUES`): columns `NIGHTS`, and columns `PROVENANCE`.
+
+    `level` is the confidence level of the intervals.
+    """
     moments = without_repeats(values).with_columns(moment=pl.coalesce("time", "session"))
     keys = ["case_id", "metric"]
     unique_values = unit_changes.in_newest_unit(moments, keys, "moment", ["value"])

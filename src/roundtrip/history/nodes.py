@@ -103,7 +103,10 @@ def measure_pairs(
 
 
 def _launches_on_nodes(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
+    """Launches on one or two nodes that passed or failed.
+
+    Columns: those of `PAIRS`, is_alone, failed.
+    """
     parameters = frames["parameters"]
     round_rows = parameters.filter(pl.col("name").is_in([ROUND_PARAMETER, NIGHT_ROUND_PARAMETER]))
     placement = parameters.filter(pl.col("value").is_in(SOCKET_PLACEMENTS), name="placement")

@@ -127,8 +127,12 @@ def read_table(
     names: Sequence[str] | None = None,
     optional_columns: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """Read a parquet file of rows `row`, with all columns or only `names`; UserError for other
-    columns.  `optional_columns` is as in `scan_table`."""
+    """Read a parquet file of rows `row`, with all columns or only `names`;
+
+    UserError for other columns.
+
+    `optional_columns`, by default those newer than the table, may be missing: they are null.
+    """
     with parquet_errors(file):
         table = scan_table(file, row, optional_columns).head(_MAX_ROWS + 1)
         frame = table.select(*(names or table_columns(row))).collect()

@@ -170,8 +170,10 @@ class Campaign:
 
 
 def find_campaign(name: str, folder: Path) -> Campaign:
-    """Read the campaign `name`: a name in `folder`, or a path to a TOML file.  UserError as in
-    `load_campaign`, or for an unknown name."""
+    """Read the campaign `name`: a name in `folder`, or a path to a TOML file.
+
+    UserError for an unknown name, or, with the line, for an invalid file.
+    """
     if name.endswith(".toml"):
         return load_campaign(Path(name))
     path = folder / f"{name}.toml"

@@ -140,7 +140,7 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
 
 
 def _cell_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
-    """Return condition and requirement, as in `CellRule`, for a cell that is not null."""
+    """Return the condition for a cell that is not null, and the condition in words."""
     low = schema.get("exclusiveMinimum", schema.get("minimum"))
     match schema["type"]:
         case _ if "enum" in schema:

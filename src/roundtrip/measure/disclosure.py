@@ -149,7 +149,7 @@ class Redactor:
         return self.redact_private_parts(self._replace_host_names(text), field_path)
 
     def redact_title(self, text: str, field_path: str = "") -> str:
-        """As `redact_text`, for a title: only a slash between words begins a path."""
+        """Redact a title as text, except that a path begins only with a slash between words."""
         return self.redact_private_parts(
             self._replace_host_names(text), field_path, _TITLE_PATH_PATTERN
         )
@@ -157,15 +157,17 @@ class Redactor:
     def redact_private_parts(
         self, text: str, field_path: str = "", path: re.Pattern[str] = _PATH_PATTERN
     ) -> str:
-        """As `redact_text`, but without pseudonyms for hosts."""
+        """Return `text` with digests for private parts; names of hosts stay.
+
+        `field_path` is added to `credential_fields` if it holds a credential.
+        """
         public_text, is_credential = self._replace_cached(text, path)
         if is_credential and field_path:
             self.credential_fields.add(field_path)
         return public_text
 
     def redact_mpi_library(self, text: str) -> str:
-        """As `redact_text`, for an MPI library's description of itself; ``user@host`` is left
-        out."""
+        """Redact an MPI library's description of itself; ``user@host`` is left out."""
         public_text = re.sub(r"\s*[\w.+-]+@[A-Za-z][\w.-]*", "", text)
         return self.redact_text(public_text, "cases.parquet mpi_library")
 

@@ -58,9 +58,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class LaunchContents:
-    """What the folder of a launch contains, as in `Launch`; `other_jobs` is a sentence about other
-    jobs on its nodes, or ""; `failure_reason` is why the content is not that of a completed
-    launch."""
+    """What the folder of a launch contains; the fields of the same name are those of `Launch`.
+
+    `other_jobs` is a sentence about other jobs on its nodes, or "".  `failure_reason` says why the
+    content is not that of a completed launch.
+    """
 
     case_record: dict[str, Any]
     run_record: dict[str, Any]
@@ -118,8 +120,10 @@ def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) ->
 
 
 def folder_mismatch_reason(folder: Path) -> str:
-    """Return the mismatch, as in `identity.mismatch_reason`, of the launch in `folder`; "" without
-    one. UserError if its files cannot be read."""
+    """Return the first mismatch of the launch in `folder`, of its records or its job; "" if none.
+
+    UserError if its files cannot be read.
+    """
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     moved_bytes = samples.read(folder / SAMPLES_FILE).moved_bytes
     return identity.mismatch_reason(case, run, _read_allocation(folder, folder, case), moved_bytes)

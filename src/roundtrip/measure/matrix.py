@@ -17,8 +17,11 @@ from roundtrip.sites.site import Case, CheckListing, CheckTest, Site, TestSelect
 
 @dataclass(frozen=True)
 class NodePair:
-    """The two nodes, or single node, of a launch in a pair round; `pair_round` numbers the rounds
-    of the whole round robin from 0, `pair_night_round` those of a night from 1."""
+    """The two nodes of a launch in a pair round, or a single node.
+
+    `pair_round` numbers the rounds of the whole round robin from 0, `pair_night_round` the rounds
+    of one night from 1.
+    """
 
     pair_round: int
     pair_night_round: int

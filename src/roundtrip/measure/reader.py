@@ -101,13 +101,13 @@ def require_decodable_bundle(bundle: Path) -> None:
 
 
 def require_decodable_tables(files: Sequence[Path]) -> None:
-    """As `require_decodable_bundle`, for parquet files that are read together."""
+    """UserError unless a subprocess can decode the parquet `files` together within the limits."""
     with ReaderProcess() as reader:
         reader.require_decodable(files)
 
 
 def require_decodable_json(tree: Path) -> None:
-    """As `require_decodable_bundle`, for all JSON files of a run tree."""
+    """UserError unless a subprocess can parse all JSON files of a run tree within the limits."""
     json_files = [file for name in _JSON_GLOBS for file in sorted(tree.glob(f"{name}.json"))]
     json_files = [file for file in json_files if not file.is_symlink()]  # its reader reports it
     if sum(map(_disk_bytes, json_files)) > _MAX_UNLIMITED_JSON_BYTES:
@@ -376,7 +376,7 @@ def decode_tables(limits: ReadingLimits, files: Sequence[str], content: bytes) -
 def decode_json_files(
     limits: ReadingLimits, names: Sequence[str], content: bytes, root: str
 ) -> Iterator[bytes]:
-    """Task: parse JSON files in the tree `root`; else as `decode_tables`."""
+    """Task: parse JSON files in the tree `root`, and keep them in memory; b"" for each file."""
     gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
     values = []
     for file in map(Path, names):

@@ -176,8 +176,10 @@ _MODEL_BY_FILE: dict[str, type[Record]] = {
 def read_record(
     file: Path, root: Path | None = None, record_model: type[Record] | None = None
 ) -> dict[str, Any]:
-    """Read a JSON file that fits `record_model`, by default the model of the file's name; UserError
-    with file and line if it does not.  `root` is as in `files.read_in_tree`."""
+    """Read a JSON file that fits `record_model`, by default the model of the file's name.
+
+    UserError with file and line if it does not.  No link is followed between `root` and the file.
+    """
     text = files.read_text_in_tree(file, root)
     return validate_record(
         files.parse_json(text, file), record_model or _MODEL_BY_FILE[file.name], file, text
@@ -186,7 +188,9 @@ def read_record(
 
 def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
     """Read the link.json of a launch; None if it has no link, UserError for an invalid file.
-    `root` is as in `read_record`."""
+
+    No link is followed between `root` and the file.
+    """
     file = folder / LINK_FILE
     return read_record(file, root, LinkRecord) if files.change_stamp(file) else None
 
@@ -212,8 +216,10 @@ def case_id(case: dict[str, Any]) -> str:
 
 
 def case_id_of_test(display_name: str, system: str, partition: str, environ: str) -> str:
-    """As `case_id`, from ReFrame's name of a test, ``<check> %<k>=<v> %<k>=<v>``; the parameter
-    ``pair`` is left out, because launches on all node pairs are of one case."""
+    """Return the case id for ReFrame's name of a test, ``<check> %<k>=<v> %<k>=<v>``.
+
+    The parameter ``pair`` is left out, because launches on all node pairs are of one case.
+    """
     check, *values = display_name.split(" %")
     parameters = [item for item in values if not item.startswith("pair=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"

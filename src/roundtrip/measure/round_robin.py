@@ -217,7 +217,10 @@ def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
 def collect_nodes(
     site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
-    """Return the nodes by partition, as `collect_partition_nodes`."""
+    """Ask the scheduler for the nodes of each partition, and wait up to `wait_s` for each answer.
+
+    UserError without a scheduler, an answer, or a node.
+    """
     return {name: collect_partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
 
 

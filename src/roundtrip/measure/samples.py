@@ -78,12 +78,15 @@ def parse(content: bytes, file: Path) -> Samples:
 
 
 def read(file: Path) -> Samples:
-    """Read a samples.csv; UserError if it cannot be read, or reaches a limit of `reader`."""
+    """Read a samples.csv; UserError if it cannot be read, or takes too much memory or time."""
     return parse_limited(files.read_in_tree(file, max_bytes=files.MAX_SAMPLES_BYTES), file)
 
 
 def parse_limited(content: bytes, file: Path) -> Samples:
-    """As `parse`, for a large content in another process; UserError if it reaches a limit."""
+    """Parse the content of a samples.csv, a large one in a subprocess with limits.
+
+    UserError if it reaches a limit; other faults, with line, are in `faults`.
+    """
     if len(content) <= _MAX_UNLIMITED_BYTES:
         return parse(content, file)
     with ReaderProcess() as reader:

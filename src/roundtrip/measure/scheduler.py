@@ -140,7 +140,7 @@ def describe_outages(
 
 
 def describe_run_outages(run_dir: Path) -> str:
-    """As `describe_outages`, of the outages in the log of a run tree."""
+    """Describe the outages in the log of a run tree; "" without any."""
     outages = read_outages(run_dir)
     ended_by_fallback = any(outage.ended_by_fallback for outage in outages)
     return describe_outages(
@@ -163,7 +163,7 @@ def write_outages(run_dir: Path) -> None:
 
 
 def describe_outage_record(content: object) -> str:
-    """As `describe_outages`, of the content of a bundle's ``env/scheduler.json``; "" if invalid."""
+    """Describe the outages in the content of a bundle's ``env/scheduler.json``; "" if invalid."""
     if not isinstance(content, dict) or not isinstance(items := content.get("silences"), list):
         return ""
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
@@ -226,8 +226,11 @@ def cancel_jobs(run_name: str, environment: Mapping[str, str], wait: SchedulerWa
 def cancel_jobs_and_wait(
     run_name: str, environment: Mapping[str, str], wait: SchedulerWait
 ) -> None:
-    """Cancel the jobs of run `run_name`, and wait until none is left: it would run beside the next
-    launch.  Errors as in `cancel_jobs`; NoAnswerError also if jobs do not end in time."""
+    """Cancel the jobs of run `run_name`, and wait until none is left to run beside the next launch.
+
+    NoAnswerError if jobs do not end, or there is no answer, before the deadline of `wait`;
+    UserError if the scheduler refuses.
+    """
     while cancel_jobs(run_name, environment, wait):
         if time.time() >= wait.deadline_s:
             raise NoAnswerError("jobs that were cancelled do not end")

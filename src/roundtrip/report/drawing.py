@@ -374,9 +374,9 @@ class ThumbnailDrawing(Drawing):
         self.right, self.bottom = self.width - _THUMBNAIL_MARGIN, self.height - _THUMBNAIL_MARGIN
 
     def x_of(self, value: float) -> float:
-        """As in `Frame`, limited to the drawing area."""
+        """The x of a value, limited to the drawing area."""
         return min(max(super().x_of(value), self.left), self.right)
 
     def y_of(self, value: float) -> float:
-        """As in `Frame`, limited to the drawing area."""
+        """The y of a value, limited to the drawing area."""
         return min(max(super().y_of(value), self.top), self.bottom)

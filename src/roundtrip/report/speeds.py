@@ -39,7 +39,7 @@ class SpeedPoint:
 
 
 class LaunchValue(NamedTuple):
-    """A value of a launch in the unit of its `SpeedPoint`; `series_key`: of its history series."""
+    """A value of a launch in the unit of its `SpeedPoint`, and the key of its history series."""
 
     number: float
     series_key: str
@@ -128,7 +128,8 @@ class ToolchainComparison:
 class PairedValues:
     """The values of both sides of a comparison in `unit`, one for each of `round_numbers`.
 
-    `series_keys`: of the history series of both sides.  `is_abba`: one coin orders two rounds.
+    `series_keys` are the keys of the history series of both sides.  `is_abba`: one coin toss orders
+    two rounds.
     """
 
     pairing: Pairing
@@ -168,7 +169,7 @@ class ComparedToolchains:
 
     @cached_property
     def title_by_environ(self) -> dict[str, str]:
-        """The title of each environment's toolchain, as in `distinct_titles`."""
+        """The title of each environment's toolchain; equal titles are told apart."""
         return distinct_titles(
             {
                 environ: str(rows[0]["toolchain"])

@@ -40,7 +40,10 @@ class JobScript:
 
 
 def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[JobScript]:
-    """As `Site.render_job_scripts`, with placeholders for paths of this machine."""
+    """Render the job scripts of `cases`, with placeholders for paths of this machine.
+
+    By default, one case of each check, placement, partition and MPI.
+    """
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
         text_by_case = site.render_job_scripts(Path(folder), cases)
     placeholder_by_path = {folder: "@STAGE@"}

@@ -137,9 +137,10 @@ def spack_environments(
 ) -> list[dict[str, Any]]:
     """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
-    `starts` says how ranks start, by the package of the MPI; `name_parts` as in
-    `toolchains_in_lock`.  ReFrame reports a run without any case as passed, so a line on standard
-    error says what is missing.  UserError for a broken lock file, or an MPI that `starts` lacks.
+    `starts` says how ranks start, by the package of the MPI; `name_parts` are the parts of names
+    that site.toml lists as `label`.  ReFrame reports a run without any case as passed, so a line on
+    standard error says what is missing.  UserError for a broken lock file, or an MPI that `starts`
+    lacks.
     """
     file = active_lock()
     if file is None:

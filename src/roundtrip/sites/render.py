@@ -268,7 +268,10 @@ def _partition_environs(
 def _toolchain_start_settings(
     site: SiteData, toolchain: Toolchain
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """As `_start_settings` of a toolchain's MPI; UserError if the site does not say how."""
+    """Return the environment variables and the extras by which ranks of a toolchain start.
+
+    UserError if the site does not say how its MPI starts ranks.
+    """
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)

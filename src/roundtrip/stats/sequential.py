@@ -132,9 +132,10 @@ def judge(
     family: Callable[[KeyT], Hashable] | None = None,
     study: Callable[[KeyT], str] | None = None,
 ) -> dict[KeyT, ClaimVerdict]:
-    """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
+    """Judge claims after any round: intervals, p and q are valid at every stopping time.
 
-    `claims` has the positive ratios of each claim, in the order of rounds.
+    `claims` has the positive ratios of each claim, in the order of rounds.  `family` and `study`
+    are as in `verdicts.judge`.
     """
     return judge_families(claims, levels, family, study, interval, _p_value)
 

@@ -43,8 +43,8 @@ class ValueKind(StrEnum):
 class Statistic:
     """A statistic with its `name` in words, meaningful for values of the `valid_kinds`.
 
-    `function`: of a column; None if computed elsewhere.  `is_normal`: it misleads unless values are
-    normally distributed.
+    `function` computes it from a column; None if it is computed elsewhere.  `is_normal`: it
+    misleads unless values are normally distributed.
     """
 
     name: str

@@ -281,7 +281,7 @@ def judge_families(
     interval: Callable[[Sequence[float], float], Interval],
     p_value: Callable[[Sequence[float]], float],
 ) -> dict[KeyT, ClaimVerdict]:
-    """As `judge`, without advice, and with other functions for the interval and p of ratios."""
+    """Judge claims without advice; `interval` and `p_value` are functions of a claim's ratios."""
     families: dict[Hashable, list[KeyT]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)

@@ -58,13 +58,13 @@ class AuditedLatency:
 class AuditFacts:
     """What the audit of the report must know of a study.
 
-    `latencies`: those whose tails matter; None if unknown, () for `no_latencies_reason`.
-    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each on how times are taken, how
-    ranks start together, how times of ranks become one, what is in cache; "" if unknown.
-    `build_columns`: columns of cases.parquet that describe the build of its programs.
-    `threshold_tables`: tables of analysis.toml with its thresholds, besides statistics and
-    disturbance.
-    `median_is_of_batch`: `median_s` of a point is the time of a whole batch, not of one event.
+    `latencies` are those whose tails matter; None if unknown, () for `no_latencies_reason`.
+    `clock`, `synchronisation`, `over_ranks` and `cache` are a clause each on how times are taken,
+    how ranks start together, how times of ranks become one, and what is in cache; "" if unknown.
+    `build_columns` are columns of cases.parquet that describe the build of its programs.
+    `threshold_tables` are tables of analysis.toml with its thresholds, besides statistics and
+    disturbance.  `median_is_of_batch`: `median_s` of a point is the time of a whole batch, not of
+    one event.
     """
 
     summaries: tuple[Summary, ...] = ()
@@ -195,9 +195,9 @@ def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
 
 
 def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
-    """Metrics whose values are derived from the arms: `more_metrics` if a study has its `own`.
+    """Metrics whose values follow from the arms; () if the study declares no arms.
 
-    `own`: what a module of the study says.  () if the study declares no arms.
+    If `own`, a module of the study, defines values, these are `more_metrics`, else all metrics.
     """
     if not study.arms:
         return ()

@@ -70,7 +70,10 @@ def interval_cell(
     series_key: str = "",
     emulation_label: str = "",
 ) -> Cell:
-    """A cell with an interval times `scale`; `fallback` without one.  The rest as in `Quantity`."""
+    """A cell with an interval times `scale`, or the `fallback` without one.
+
+    The other parameters are fields of `Quantity`.
+    """
     if interval is None:
         return fallback
     quantity = Quantity.from_interval(interval, unit, scale, base_name, series_key)
@@ -102,7 +105,7 @@ def percentile_cells(row: Mapping[str, float], percents: Iterable[int], scale: f
 def verdict_cell(
     claim_verdict: ClaimVerdict | None, text: str = "", base_name: str = "", series_key: str = ""
 ) -> Cell:
-    """A cell with a ratio, its interval, and its verdict or `text`.  `series_key`: as in `Cell`."""
+    """A cell with a ratio, its interval, and its verdict or `text`; it links to `series_key`."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
     colour, text = claim_verdict.verdict.colour, text or describe_verdict(claim_verdict)
@@ -171,7 +174,7 @@ def size_table(
 ) -> Table:
     """A table with text columns `names`, a column for each size [bytes], and column `last_name`.
 
-    `base`: that of the ratios in the size columns.  Size 0 is called "No message".
+    `base` names the base of the ratios in the size columns.  Size 0 is called "No message".
     """
     size_names = [units.size_text(size) if size else "No message" for size in sizes]
     size_columns = (Column(name, "right", base_name=base) for name in size_names)

@@ -50,8 +50,8 @@ def coverage_suffix(measured_sizes: Collection[int], compared_sizes: Sequence[in
 class ArmClaim:
     """A claim of the report: a contrast of arms of the same launches at one size.
 
-    `panel` is the key of a `Panel`.  `case`: what distinguishes several cases of samples in one
-    panel, before the last value of its key.
+    `panel` is the key of a `Panel`.  `case` tells several cases of samples in one panel apart: it
+    comes before the last value of the key.
     """
 
     study: str
@@ -79,8 +79,9 @@ def ratios_by_arm_claim(
 ) -> dict[Claim, Sequence[float]]:
     """Ratios within launches, for each panel and contrast of a metric, by default the first.
 
-    `sizes`: as in `at_compared_sizes`.  `panels.launch_values` has the columns launch, case_id,
-    case, variant, size_bytes and `time_column`.
+    They are formed at `sizes` [bytes], or at the largest message if these are empty.
+    `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and
+    `time_column`.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     values = at_compared_sizes(panels.launch_values, sizes, list(panels.key_columns))

@@ -79,9 +79,9 @@ class NodeEfficiency:
     ) -> NodeEfficiency:
         """Efficiencies from `values` (columns launch, subject, value) on `min_nodes` nodes or more.
 
-        `launches`: those of the study, from `BundleData.study_launches`; those without hosts or
-        ranks are left out.  A line is a toolchain and a placement, and a partition if there are
-        several.  By default the ideal time does not depend on the number of ranks.
+        `launches` are the `BundleData.study_launches` of the study; those without hosts or ranks
+        are left out.  A line is a toolchain and a placement, and a partition if there are several.
+        By default the ideal time does not depend on the number of ranks.
         """
         launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
         has_partitions = launch_rows["partition"].n_unique() > 1

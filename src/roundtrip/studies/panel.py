@@ -160,14 +160,15 @@ class Panels(Generic[PanelT]):
         return interval_in_row(rows.row(0, named=True), self.level) if rows.height else None
 
     def point_series_key(self, panel: PanelT, variant: str, size: int) -> str:
-        """The key of the series of a variant's value at one size, as `Cell.series_key`."""
+        """The key of the history series of a variant's value at one size."""
         return self.history_series_key(panel, size, variant=variant, **self.series_values)
 
     def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:
-        """The key of the one series in the history of the panel's cases with these `names`.
+        """The key of the one history series of the panel's cases with these `names`, else "".
 
-        `names`: values of columns of `history.night_rows.SERIES`; `case` defaults to the panel's,
-        if it is among the `key_columns`.  "" if no series, or more than one, matches.
+        `names` are values of columns of `history.night_rows.SERIES`; `case` defaults to the
+        panel's, if it is among the `key_columns`.  It is "" if no series, or more than one,
+        matches.
         """
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
@@ -182,8 +183,9 @@ class Panels(Generic[PanelT]):
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
 
     def column_intervals(self, column: str, scale: float = 1.0) -> pl.DataFrame:
-        """Columns `key_columns`, variant, size_bytes; median, low, high (times `scale`) and n of a
-        column of `launch_values`.
+        """Intervals over launches of a column of `launch_values`, for each panel, variant and size.
+
+        Columns: `key_columns`, variant, size_bytes; median, low and high (times `scale`); n.
         """
         keys = [*self.key_columns, "variant", "size_bytes"]
         intervals = median_intervals(self.launch_values, keys, column, self.level)
@@ -225,7 +227,7 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Launch medians over launches: columns of `column_intervals`."""
+        """Intervals over launches of the launch medians, by panel, variant and size."""
         return self.column_intervals("value")
 
     def _panel(self, row: CaseRow) -> Panel:
@@ -257,7 +259,7 @@ def with_placement_and_label(launches: pl.DataFrame) -> pl.DataFrame:
 
 
 def describe_partition(row: CaseRow) -> str:
-    """``on simulated:odin``: system and partition of a launch, as `Panel.setting_clauses`."""
+    """``on simulated:odin``: the system and partition of a launch."""
     return f"on {row['system']}:{row['partition']}"
 
 

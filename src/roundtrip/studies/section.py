@@ -240,7 +240,7 @@ class _MetricSection:
         return Gallery(panels.level.fill_caption(caption), figures)
 
     def _panel_sizes(self, panel: Panel) -> Sequence[int]:
-        """The sizes of `at_compared_sizes`, bytes."""
+        """The compared sizes [bytes]: those of the study, or the largest if it names none."""
         rows = self._panels.panel_rows(self._panels.launch_values, panel)
         return self._sizes if any(self._sizes) else [max(rows["size_bytes"])]
 

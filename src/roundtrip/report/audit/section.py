@@ -71,7 +71,7 @@ def build_section(
 ) -> ReportSection:
     """The section on the audit: all rules, a row for each section or study that a rule applies to.
 
-    `sections`: those with facts for the audit; `all_sections`: all of the report so far.
+    `sections` have facts for the audit; `all_sections` are all sections of the report so far.
     """
     all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [

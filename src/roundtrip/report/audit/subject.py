@@ -103,13 +103,13 @@ class AuditedSection:
 
 @dataclass(frozen=True)
 class AuditSubject:
-    """A section with its data in the bundle; `section`: None for launches of a study without one.
+    """A section with its data in the bundle; `section` is None for launches of a study without one.
 
     `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
-    `points`: measured points, columns status, batch, median_s, and `CLOCK_COLUMNS` of the launch.
-    `launches_with_placement`: launches that record where their ranks were.  `series_medians`: of
-    all launches.  `verdicts`: on the section's claims.  `section_title_by_text`: the title of the
-    section that prints a file, by the text of the file.
+    `points` are the measured points: columns status, batch, median_s, and `CLOCK_COLUMNS` of the
+    launch.  `launches_with_placement` record where their ranks were.  `series_medians` has the
+    medians of all launches, `verdicts` those on the section's claims.  `section_title_by_text` has
+    the title of the section that prints a file, by the text of the file.
     """
 
     title: str

@@ -92,7 +92,7 @@ def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None
 
 
 def _terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
-    """The table under its caption; numbers are never folded.  `is_plain`: without a frame."""
+    """The table under its caption, without a frame if `is_plain`; numbers are never folded."""
     frame = {"box": None, "pad_edge": False} if is_plain else {}
     grid = rich.table.Table(title=Line(printable(block.caption)), title_justify="left", **frame)  # type: ignore[arg-type]
     for column in block.columns:
@@ -260,7 +260,7 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
 def _junit_case(
     suite: ElementTree.Element, names: tuple[str, str], result: str, message: str, kind: str
 ) -> None:
-    """Add a case with `names` (class, name) and one element, its `result`; `kind`: of a failure."""
+    """Add a case with `names` (class, name) and one element `result`, of a `kind` if it failed."""
     classname, name = map(printable, names)
     case = ElementTree.SubElement(suite, "testcase", classname=classname, name=name)
     element = ElementTree.SubElement(case, result)

@@ -119,10 +119,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides, compared; `rows`: claims by evidence, then ratios without a claim by size.
+    """A comparison of two sides: the rows with claims by evidence, then ratios without one by size.
 
-    `removed` and `added`: cases that only the base or only the new side has.  `advice`: what would
-    allow claims where there are none; "" if all rows have one.
+    `removed` and `added` are cases that only the base or only the new side has.  `advice` says what
+    would allow claims where there are none; "" if all rows have one.
     """
 
     base: Side
@@ -183,7 +183,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def describe_side(side: Side, all_facts: bool = False) -> str:
-    """The run and the choice of a side; `all_facts`: also how the user named it, and its bundle."""
+    """The run and the choice of a side; `all_facts` adds how the user named it, and its bundle."""
     if not all_facts:
         return f"{side.run}, {side.choice}"
     digest = side.data.manifest.digest[:16]

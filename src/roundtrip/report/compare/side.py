@@ -38,9 +38,9 @@ _UNKNOWN = "not recorded"
 
 @dataclass(frozen=True)
 class SideCase:
-    """A case of one side; `launches`: its rows of cases.parquet that passed.
+    """A case of one side; `launches` are its passed rows of cases.parquet.
 
-    `kind`: what is emulated or simulated, "" for measured.
+    `kind` says what is emulated or simulated, "" for measured.
     """
 
     study: str
@@ -87,7 +87,7 @@ Pair = tuple[SideCase, SideCase]
 
 @dataclass(frozen=True)
 class Side:
-    """One side; `name`: as the user wrote it; `selection`: values by keys of `KEYS`."""
+    """One side of a comparison: `name`, as the user wrote it, and the chosen values, by key."""
 
     name: str
     data: BundleData

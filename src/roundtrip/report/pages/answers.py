@@ -239,7 +239,7 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
     """Yield the answers for the section of a report: one for each night of a recent change.
 
     Regressions come first; one answer names a changed MPI or processor, one sums up all other
-    series.  `confirmation_sentence`: on repeated launches.
+    series.  `confirmation_sentence` says what repeated launches confirmed.
     """
     if has_too_few_nights(verdicts):
         yield make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))

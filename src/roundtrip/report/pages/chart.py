@@ -170,7 +170,8 @@ def sparkline(
 ) -> Markup:
     """A sparkline of `values` in order, with a gap for None; "" without usual values.
 
-    `step_indices`: of change points, vertical lines.  The scale ignores values at `spike_indices`.
+    A vertical line marks each of `step_indices`, the change points.  The scale ignores the values
+    at `spike_indices`.
     """
     usual_values = [
         v for index, v in enumerate(values) if v is not None and index not in spike_indices

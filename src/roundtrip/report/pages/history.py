@@ -41,11 +41,12 @@ HISTORY_SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.j
 class HistoryPage:
     """The content of a history page.
 
-    `series_histories`: by the identity of the series, judged by `settings`; they count all nights
-    of the history, including nights without the series.  `report_link_by_night`: relative to the
-    page; `index_link`: to the index.  `night_notes`: (night, text) of each remark, on this night or
-    on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after the
-    newest night.  `cause_searches`: (link to the report, finding) of each search for a cause.
+    `series_histories` are judged by `settings`, and keyed by the identity of the series; they count
+    all nights of the history, also nights without the series.  The links of `report_link_by_night`
+    and `index_link` are relative to the page.  `night_notes` has (night, text) of each remark, on
+    this night or on all from it on.  `notices` are at the top.  `confirmation` is the result of
+    repeated launches after the newest night.  `cause_searches` has (link to the report, finding) of
+    each search for a cause.
     """
 
     campaign: str
@@ -72,9 +73,9 @@ class HistoryPage:
 
 @dataclass(frozen=True)
 class _SeriesRow:
-    """A series with its sparkline, figures, findings in sentences, and last night's value.
+    """A series with its sparkline, values, findings in sentences, and last night's value.
 
-    `last_night_value`: with unit; `NO_VALUE` if the night has none that counts.
+    `last_night_value` has its unit; it is `NO_VALUE` if the night has none that counts.
     """
 
     series: JudgedSeries

@@ -50,9 +50,10 @@ class _ValueKey(NamedTuple):
 class HeadlineValue(BaseModel):
     """A value of a toolchain on a machine, in the newest night that counts and in all nights.
 
-    `processor`: as the newest recorded it, else "".  `emulation_label`: "" if neither emulated nor
-    simulated.  `report_link` leads from the folder of the campaign on its site to that of the
-    night.  `level_by_night`: in order of nights, None for nights on another processor.
+    `processor` is the one that the newest night recorded, else "".  `emulation_label` is "" if
+    neither emulated nor simulated.  `report_link` leads from the folder of the campaign on its site
+    to that of the night.  `level_by_night` is in the order of nights, None for nights on another
+    processor.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

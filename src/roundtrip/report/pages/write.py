@@ -74,7 +74,8 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
 class HistorySource:
     """What the history of a campaign on a site is read from, before any verdict.
 
-    `report_link_by_digest`: by the digest of the bundle; `digest` changes with any source.
+    `report_link_by_digest` has the link to each report by the digest of its bundle.  `digest`
+    changes with any source.
     """
 
     site: Path
@@ -205,9 +206,9 @@ def overall_level_by_night(nights: pl.DataFrame) -> list[float | None]:
 class HistorySummary(BaseModel):
     """A campaign on a site for the index: counts of verdicts, the level of all nights, labels.
 
-    `overall_levels`: one for each night; `nights` counts imported ones too; `page_sha256`: of the
-    history page, "" without one.  `headline_values`: of its newest nights; `source_digest` changes
-    with whatever the page is made from.
+    `overall_levels` has a value for each night.  `nights` counts imported ones, too.  `page_sha256`
+    is the digest of the history page, "" without one.  `headline_values` are those of its newest
+    nights. `source_digest` changes with whatever the page is made from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -157,7 +157,8 @@ def node_heat_maps(
 ) -> tuple[Gallery | None, list[Block]]:
     """Maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
-    `pairs`: rows of all nights, columns `PAIRS`.  `scheduler_title`: what reported the switches.
+    `pairs` has the rows of all nights, columns `PAIRS`.  `scheduler_title` names the scheduler that
+    reported the switches.
     """
     newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")

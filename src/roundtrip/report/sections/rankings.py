@@ -37,7 +37,7 @@ _QuantityAndSize = tuple[str, int | None]
 class ToolchainRanking:
     """A comparison of toolchains in one setting, for one quantity and size.
 
-    `verdict_by_pair`: on the speed of the first toolchain over that of the second.
+    `verdict_by_pair` has the verdict on the speed of the first toolchain over that of the second.
     """
 
     setting: Setting
@@ -238,7 +238,7 @@ def _ranking_answers(
 
 
 def _quantities_text(quantities: Sequence[_QuantityAndSize]) -> str:
-    """``MPI, ping-pong at 1 B, 4 KiB; MPI, stream at 1 B``."""
+    """The quantities, each with its sizes: ``MPI, ping-pong at 1 B, 4 KiB; MPI, stream at 1 B``."""
     sizes: dict[str, list[str]] = {}
     for quantity, size in quantities:
         sizes.setdefault(quantity, []).extend([] if size is None else [units.size_text(size)])

@@ -355,8 +355,12 @@ class Scheduler:
         return ""
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:
-        """Return a sentence on how ReFrame gets the results of jobs, and, if it cannot, the ReFrame
-        scheduler that can, else ""; None if nothing is needed."""
+        """Return how ReFrame learns the results of jobs, and "", as sentences;
+
+        None if that needs no check.
+
+        If it cannot learn them, return the fault, and the name of the ReFrame scheduler that can.
+        """
         return None
 
     def new_site_texts(

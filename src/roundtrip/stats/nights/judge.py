@@ -66,10 +66,10 @@ def judge_nights(
 ) -> list[SeriesHistory]:
     """Return the history of each series as of its newest night.
 
-    `logs` [series, nights]: natural logarithms of nightly medians; not finite where not measured,
-    or left out.  `nodes`, of the same shape: the number of the node set, -1 if not known.
-    `min_effects` [series]: relative; by default that of `settings`.  `days`: see `series_rows`.
-    Pass all series of a site in one call: they share the estimate of their noise.
+    `logs` [series, nights] are natural logarithms of nightly medians; not finite where not
+    measured, or left out.  `nodes` [series, nights] are numbers of node sets, -1 if not known.
+    `min_effects` [series] are relative; by default that of `settings`.  `days` are as in
+    `series_rows`.  Pass all series of a site in one call: they share the estimate of their noise.
     """
     if min_effects is None:
         min_effects = np.full(len(logs), settings.minimum_effect)
@@ -283,11 +283,11 @@ def _detectable_step(window: FittedWindow, level_nights: int, settings: NightSet
 class _Predictions:
     """Each night of a window, and its best linear prediction from the cleaned nights before.
 
-    `errors_sd` [nights]: deviations from the prediction, in its standard deviations.
-    `level_deviations_sd` [nights]: from the level, in units of `noise_sd`.  The newest night lies
-    `newest_deviation` above its level; predicted was `predicted_deviation` +- the control limit
-    times `prediction_error`.  `noise_sd`, `newest_deviation`, `predicted_deviation` and
-    `prediction_error` are logarithms.  `degrees_of_freedom`: of the spread.
+    `errors_sd` [nights] are the deviations from the prediction, in its standard deviations.
+    `level_deviations_sd` [nights] are the deviations from the level, in units of `noise_sd`.  The
+    newest night lies `newest_deviation` above its level; predicted was `predicted_deviation` +- the
+    control limit times `prediction_error`.  `noise_sd`, `newest_deviation`, `predicted_deviation`
+    and `prediction_error` are logarithms.  `degrees_of_freedom` are those of the spread.
     """
 
     errors_sd: np.ndarray

@@ -48,8 +48,8 @@ class NoiseModel:
 
     `whitening_matrix` [n, n] turns this noise into independent values of variance 1; row t of
     `whitened_steps` [n, n] is a whitened step of height 1 that begins in night t, and
-    `whitened_line` [n] is a whitened line that rises by 1 per night.  `log_determinant` [n]: of the
-    covariance of nights 0 to t.
+    `whitened_line` [n] is a whitened line that rises by 1 per night.  `log_determinant` [n] has at
+    t the log determinant of the covariance of nights 0 to t.
     """
 
     name: str

@@ -76,7 +76,7 @@ class CleanSeries:
     `raw` has all nights; `values` has the level in place of `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `node_set_indicators` [nights, node sets - 1] marks the
     nights of each node set except the first.  First estimates of the effects of node sets, weekdays
-    and the visits of `modes` are subtracted.  `usual_excursion_sizes`: of the site.
+    and the visits of `modes` are subtracted.  `usual_excursion_sizes` are those of the whole site.
     """
 
     raw: np.ndarray

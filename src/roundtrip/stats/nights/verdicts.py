@@ -25,7 +25,7 @@ _MAX_SAME_STEP_NIGHTS = 10
 class Verdict(StrEnum):
     """Verdicts on a series, in the order in which series are listed.
 
-    `predicate` follows "3 of 40 series"; `explanation`: what it means, "" if pages say more.
+    `predicate` follows "3 of 40 series"; `explanation` says what it means, "" if pages say more.
     """
 
     colour: VerdictColour
@@ -140,7 +140,7 @@ class LevelDrift:
     high: float
 
     def is_effect(self, min_effect: float) -> bool:
-        """As `Step.is_effect`, of a year."""
+        """Whether the interval excludes 1 and the change in a year is at least the least effect."""
         return abs(self.yearly_ratio - 1) >= min_effect and not self.low <= 1 <= self.high
 
 
@@ -188,11 +188,12 @@ class ModeShares:
 class SeriesHistory:
     """Change points, segments and incidents of one series, oldest first, and its newest nights.
 
-    `detectable_step`: the least relative step that `sight_nights` new nights show with
-    probability `sight_power`; None with too few nights.  `reason`: what is missing for a verdict.
-    A level is news for `news_nights`.  `nights_without_value`: how many of the site's newest nights
-    lack a value that counts.  `mode_shares`: a change of the shares of two modes, which is no
-    change point.  `previous_history`: as reported after the night before.
+    `detectable_step` is the least relative step that `sight_nights` new nights show with
+    probability `sight_power`; None with too few nights.  `reason` says what is missing for a
+    verdict.  A level is news for `news_nights`.  `nights_without_value` counts the newest nights of
+    the site without a value of the series that counts.  `mode_shares` is a change of the shares of
+    two modes, which is no change point.  `previous_history` is the history as reported after the
+    night before.
     """
 
     nights_used: int

@@ -70,10 +70,10 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class FlakyNode:
-    """`names` of a flaky node, or of two that failed only together and cannot be told apart.
+    """A flaky node, or two that failed only together and cannot be told apart, by their `names`.
 
-    `counts`: (failed, all) launches on it; `other_counts`: those on other nodes in the same nights.
-    `chance`: the probability of such a node by chance, over all nodes and windows.
+    `counts` are (failed, all) launches on it, `other_counts` those on other nodes in the same
+    nights. `chance` is the probability of such a node by chance, over all nodes and windows.
     """
 
     names: tuple[str, ...]

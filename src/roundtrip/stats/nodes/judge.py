@@ -53,10 +53,10 @@ class NodeMeasure:
 
 @dataclass(frozen=True)
 class UnitEffect:
-    """The effect of a unit in a window.  `effect`, `low`, `high`: logarithms, more is worse.
+    """The effect of a unit in a window: `effect`, `low` and `high` are logarithms, more is worse.
 
-    `low` and `high` are None with too few launches.  `p`: the probability that healthy launches
-    are as bad.  `newest_effect`: in the newest night that measured the unit.
+    `low` and `high` are None with too few launches.  `p` is the probability that healthy launches
+    are as bad.  `newest_effect` is the effect in the newest night that measured the unit.
     """
 
     unit: Unit

@@ -171,7 +171,12 @@ class _ClippedScores:
         return float(self._tails(count)[total + count * _SCORE_STEPS_TO_CLIP])
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The same as in `Scores`; an effect shifts all scores equally, up to the limit."""
+        """The smallest effect that `count` launches find at level `p` with `power`;
+
+        None if there is none.
+
+        An effect shifts all scores equally, up to the limit.
+        """
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None

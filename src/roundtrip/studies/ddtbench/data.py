@@ -96,7 +96,7 @@ class DDTBenchData(Panels[Panel]):
 
     @cached_property
     def round_trip_intervals(self) -> pl.DataFrame:
-        """Intervals of the round trip of all methods [s]; columns of `overhead_intervals`."""
+        """Intervals of the round trip of all methods [s]; columns as of `overhead_intervals`."""
         return median_intervals(self.launch_values, _POINT_COLUMNS, "round_trip", self.level)
 
     def largest_message_rows(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
@@ -126,7 +126,7 @@ class DDTBenchData(Panels[Panel]):
         variant: str = DDT,
         phase: str = derived.COMMUNICATION_EPOCH,
     ) -> str:
-        """The series of one epoch of a method, as `Cell.series_key`."""
+        """The key of the history series of one epoch of a method."""
         case = f"{app}/{panel.buffer_state}"
         return self.history_series_key(panel, size, case=case, variant=variant, phase=phase)
 
@@ -271,7 +271,10 @@ def _panel_subtitle(panel: Panel) -> str:
 def _method_curves(
     frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
 ) -> tuple[Curve, ...]:
-    """A curve for each of `methods`, a row for each app; `frame` as in `Drawing`, with app."""
+    """A curve for each of `methods`, with a row for each app.
+
+    `frame` has the column app, and those of a `Drawing`.
+    """
     numbers = {app: number for number, app in enumerate(apps)}
     rows = frame.with_columns(row=pl.col("app").replace_strict(numbers))
     return tuple(

@@ -50,7 +50,7 @@ def datatype_claim(panel: Panel, app: str, size: int, base: str = MANUAL) -> Arm
 
 
 def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool = False) -> Cell:
-    """The gain with its interval and the advice; `series` is a key as in `Cell.series_key`.
+    """The gain with its interval and the advice; the cell links to the history series `series`.
 
     `says_slowdown`: the advice also says how many times slower datatypes are.
     """

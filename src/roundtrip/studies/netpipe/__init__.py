@@ -44,7 +44,7 @@ _RAW_MPI_FILTER = (("variant", RAW_MPI), ("phase", "measure"))
 class Thresholds(StrictRecord):
     """Sizes [bytes] at which variants are compared, and the ratio below which a loss is great.
 
-    `many_bytes`: from this size on, published statements on datatypes and serializing are tested.
+    Published statements on datatypes and serializing are tested from size `many_bytes` on.
     """
 
     compared_sizes: Sizes

@@ -74,7 +74,7 @@ class NetPIPECurves(Panels[Panel]):
         self.samples = derived.time_samples(self.samples).filter(pl.col("phase") == "measure")
 
     def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
-        """As `Panels.point_series_key`, of the metric of the panel's mode."""
+        """The key of the history series of a variant at one size, in the metric of its mode."""
         metric = METRIC_BY_MODE.get(panel.case.partition("/")[0], HALF_ROUND_TRIP)
         names = {"variant": variant, "phase": "measure", "metric": metric}
         return self.history_series_key(panel, size, **names)
@@ -86,7 +86,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """The rows of `all_launch_medians` of the study's variants at sizes above 0."""
+        """The launch medians of the study's variants at sizes above 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_launch_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
@@ -103,12 +103,12 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Bandwidth, MB/s: columns of `column_intervals`."""
+        """Intervals over launches of the bandwidth [MB/s], by panel, variant and size."""
         return self.column_intervals("bandwidth")
 
     @cached_property
     def time_intervals(self) -> pl.DataFrame:
-        """Half-round-trip time, µs: columns of `column_intervals`."""
+        """Intervals over launches of the half-round-trip time [µs], by panel, variant and size."""
         return self.column_intervals("seconds", 1e6)
 
     @cached_property

@@ -136,7 +136,8 @@ class ReferenceSpeedup(ReferenceRate):
 class ReferenceNight(Record):
     """Rates and speed-ups that a night of another campaign measured, drawn beside simulated ones.
 
-    `alone`: of one rank; `emulated`: of two clusters over an emulated link.
+    `alone` has the rates of one rank, `emulated` the speed-ups of two clusters over an emulated
+    link.
     """
 
     campaign: ShortText

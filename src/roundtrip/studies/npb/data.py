@@ -229,13 +229,16 @@ class NPBLaunches:
     def interval_cell(
         self, values: Sequence[float], unit: Unit, base_name: str = "", series_key: str = ""
     ) -> Cell:
-        """Cell of median and interval of `values`; the rest as in `Quantity`."""
+        """Cell with median and interval of `values`;
+
+        `base_name` and `series_key` are fields of `Quantity`.
+        """
         return display.interval_cell(
             self.interval(values), unit, base_name=base_name, series_key=series_key
         )
 
     def series_key(self, series: Series, rtt_ms: float | None, metric: str = "rate") -> str:
-        """Key of the series of `metric`, rate or time, in the history, as in `Cell.series_key`."""
+        """The key of the history series of `metric`, rate or time."""
         cases = {self._case_ids[launch] for launch in self.values_at(series, rtt_ms)}
         return self._origins.find_key(cases, 0, metric=metric, phase="total")
 
@@ -244,7 +247,10 @@ class NPBLaunches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages_and_iterations(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """Messages (columns of `derived.messages`) and iterations of a launch; all are alike."""
+        """The messages (columns pattern, size_bytes, messages) and iterations of a launch.
+
+        All launches of a series are alike.
+        """
         launch, values = next(iter(next(iter(self.values_by_point[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), values["iterations"]

@@ -119,7 +119,7 @@ def link_gallery(launches: NPBLaunches) -> Gallery | None:
 
 
 def _link_rows(launches: NPBLaunches) -> dict[str, DrawingRows]:
-    """A point of each speed-up over the link, by program."""
+    """The speed-ups over the link, one for each series and RTT, as rows of a figure by program."""
     # If several environments stand for the same library, their names must differ.
     counts = Counter(
         (series.program_name, series.ranks, series.transport_role)

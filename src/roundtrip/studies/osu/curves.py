@@ -54,7 +54,7 @@ PRINTED_UNIT_BY_METRIC = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panels.Panel):
-    """A toolchain, placement and number of ranks; `setting_values`: those of `SETTING_COLUMNS`."""
+    """A toolchain, placement and number of ranks, and its values of the `SETTING_COLUMNS`."""
 
     setting_values: tuple[str, ...]
     ranks: int
@@ -108,7 +108,7 @@ class OSUCurves(Panels[Panel]):
         )
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
-        """The series key of one point, as in `Cell`; "" if launches gave different statistics."""
+        """The key of the history series of one point; "" if launches gave different statistics."""
         rows = self.panel_rows(
             self.launch_values, panel, benchmark=benchmark, metric=metric, size_bytes=size
         )

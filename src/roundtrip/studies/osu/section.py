@@ -224,7 +224,8 @@ def overall_answers(
 ) -> tuple[Answer, ...]:
     """Answers on latency and peak bandwidth over all panels, and on agreement with NetPIPE.
 
-    On collectives only without latency and bandwidth, as their numbers of ranks differ.
+    Without latency and bandwidth, one answer on the collectives: those of several panels have
+    different numbers of ranks.
     """
     clauses = []
     points = (curves.point_interval(panel, *_LATENCY_POINT) for panel in curves.panels)

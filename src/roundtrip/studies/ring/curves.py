@@ -114,15 +114,17 @@ class RingCurves(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """Columns launch, case_id and those of `derived.launch_medians`; also the rows of
-        `derived.best_two_sided_medians`."""
+        """The launch medians of each transport, and of MPI's fastest two-sided call.
+
+        Columns: launch, case_id and those of `derived.launch_medians`.
+        """
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_BY_TRANSPORT.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Effective bandwidth, MB/s: columns of `column_intervals`."""
+        """Intervals over launches of the effective bandwidth [MB/s], by panel, variant and size."""
         return self.column_intervals("bandwidth")
 
     @cached_property
@@ -172,7 +174,7 @@ class RingCurves(Panels[Panel]):
         return {launch: dict(times) for launch, times in points.items()}
 
     def fixed_cost_seconds(self, panel: Panel, variant: str) -> dict[str, float]:
-        """Fixed cost of a transport by launch, seconds."""
+        """The fixed cost of a transport by launch [s]: its median pass over all region sizes."""
         launches = self.pass_seconds(panel, variant).items()
         return {launch: median(times.values()) for launch, times in launches}
 

@@ -202,7 +202,7 @@ def panel_answer(
 class RegionCost:
     """Fixed cost of a region's pass, and its flatness over `size_range` (bytes).
 
-    `is_flat`: in hand-overs if they were measured, else in time; None if that is open.
+    `is_flat` compares it in hand-overs if they were measured, else in time; None if that is open.
     """
 
     fixed_seconds: Interval

@@ -279,7 +279,7 @@ def reason_table(
     reason_findings: Sequence[Finding],
     settings: Thresholds,
 ) -> Table:
-    """The table of one published reason: our ratios, and whether the reason holds."""
+    """Our ratios for one `reason` that the study gives, and whether the reason holds here."""
     rows = []
     for finding in reason_findings:
         size_verdicts = dict(finding.size_verdicts)

@@ -36,7 +36,10 @@ _MIN_PMIX_SERIES = 4
 
 
 def parse_partition_size(text: str, partition: str) -> dict[str, int]:
-    """As `Scheduler.parse_partition_size`, from the `text` of a ``slurm.conf``."""
+    """Return the size of a partition by the `text` of a ``slurm.conf``.
+
+    Its keys are nodes, and the least cores and sockets of a node, as far as the text gives them.
+    """
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
     nodes: dict[str, dict[str, int]] = {}
@@ -307,7 +310,10 @@ def _evaluate_term(tokens: list[str], features: set[str]) -> bool:
 def collect_nodes(
     partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
 ) -> list[Node]:
-    """As `Scheduler.collect_nodes`, with its UserError."""
+    """Return the nodes that the options of ReFrame's `partition` choose, by sinfo, sorted by name.
+
+    UserError about `subject` if sinfo lists none, or the options choose none.
+    """
     options = parse_access_options(partition.get("access", ()))
     command = ["sinfo", "--noheader", "--Node", f"--format={_NODE_FORMAT}"]
     if queue := options.get("partition"):

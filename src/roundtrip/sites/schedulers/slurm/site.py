@@ -115,7 +115,7 @@ def _nightly_option_faults(environment: Mapping[str, str], cluster: Cluster) -> 
 
 
 def check_site(site: Site, cluster: Cluster) -> list[Finding]:
-    """As `Scheduler.check_site`: partitions, sizes, PMI and limits."""
+    """Compare the partitions, sizes, PMI and limits of `site` with those of Slurm."""
     options = {
         key: facts.parse_access_options(p.get("access", [])) for key, p in site.partitions.items()
     }
@@ -201,7 +201,7 @@ def pmix_faults(site: SiteData, plugins: Iterable[str]) -> list[str]:
 
 
 def time_limit_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-    """As `Scheduler.time_limit_fault`."""
+    """A sentence if the job `script` asks more time than the Slurm partition allows, or ""."""
     access = facts.parse_access_options(partition.get("access", []))
     limit_s = cluster.limits_of(access.get("partition", "")).max_job_s
     match = _TIME_OPTION_PATTERN.search(script)
@@ -215,7 +215,7 @@ def time_limit_fault(script: str, partition: Mapping[str, Any], cluster: Cluster
 
 
 def check_job_results(site: Site) -> tuple[str, str]:
-    """As `Scheduler.check_job_results`: ReFrame's scheduler `slurm` needs sacct."""
+    """Check that sacct answers: ReFrame's scheduler `slurm` needs it, its `squeue` does not."""
     uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     sacct_works = command_output("sacct", "--noheader", "--allocations") is not None
     if uses_sacct and not sacct_works:
@@ -227,7 +227,7 @@ def check_job_results(site: Site) -> tuple[str, str]:
 def new_site_texts(
     cluster: Cluster, partitions: Sequence[SchedulerPartition], has_library: bool
 ) -> NewSiteTexts:
-    """As `Scheduler.new_site_texts`; `partitions`: none without Slurm."""
+    """Return the texts of a new site on `partitions`, which are empty without Slurm."""
     tables, unknowns = "", []
     if cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
         tables += "\n[every_partition]\n"
@@ -373,7 +373,10 @@ def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) 
 
 
 def spack_variants(cluster: Cluster, has_library: bool) -> dict[str, str]:
-    """As `Scheduler.spack_variants`; Open MPI looks for srun, MPICH for Slurm's libraries."""
+    """Return by MPI the variants of its Spack package with which srun can start it.
+
+    Open MPI looks for srun, MPICH for Slurm's libraries.
+    """
     pmi_by_mpi = {
         mpi: _pmi_or_obstacle(mpi, cluster, has_library)[0] for mpi in launching.PMIS_BY_MPI
     }
