@@ -227,7 +227,8 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Intervals over launches of the launch medians, by panel, variant and size."""
+        """Intervals over launches of the launch medians; columns as `column_intervals` returns them.
+        """
         return self.column_intervals("value")
 
     def _panel(self, row: CaseRow) -> Panel:

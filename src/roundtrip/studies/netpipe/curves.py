@@ -86,7 +86,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """The launch medians of the study's variants at sizes above 0."""
+        """The rows of `all_launch_medians` of the study's variants, without those of size 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_launch_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
@@ -103,12 +103,14 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Intervals over launches of the bandwidth [MB/s], by panel, variant and size."""
+        """Intervals of the bandwidth [MB/s] over launches; columns as `column_intervals` returns them.
+        """
         return self.column_intervals("bandwidth")
 
     @cached_property
     def time_intervals(self) -> pl.DataFrame:
-        """Intervals over launches of the half-round-trip time [µs], by panel, variant and size."""
+        """Intervals of the half-round-trip time [µs] over launches; columns as `column_intervals` has.
+        """
         return self.column_intervals("seconds", 1e6)
 
     @cached_property

@@ -124,7 +124,8 @@ class RingCurves(Panels[Panel]):
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Intervals over launches of the effective bandwidth [MB/s], by panel, variant and size."""
+        """Intervals of the effective bandwidth [MB/s] over launches; columns as `column_intervals` has.
+        """
         return self.column_intervals("bandwidth")
 
     @cached_property
