@@ -105,8 +105,7 @@ def draw_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def draw_permuted_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """Return rows of random rounds as `draw_rounds` does, the second toolchain's in another order.
-    """
+    """Return rows of random rounds as `draw_rounds`, the second toolchain's in another order."""
     sample = draw_rounds(launches, rng)
     rounds = _complete_rounds(sample)
     permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))

@@ -227,8 +227,7 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Intervals over launches of the launch medians; columns as `column_intervals` returns them.
-        """
+        """Intervals over launches of the launch medians; columns as of `column_intervals`."""
         return self.column_intervals("value")
 
     def _panel(self, row: CaseRow) -> Panel:

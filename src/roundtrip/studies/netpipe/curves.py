@@ -103,14 +103,12 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Intervals of the bandwidth [MB/s] over launches; columns as `column_intervals` returns them.
-        """
+        """Intervals of the bandwidth [MB/s] over launches; columns as of `column_intervals`."""
         return self.column_intervals("bandwidth")
 
     @cached_property
     def time_intervals(self) -> pl.DataFrame:
-        """Intervals of the half-round-trip time [µs] over launches; columns as `column_intervals` has.
-        """
+        """Intervals of the half-round-trip time [µs] over launches; columns as of `column_intervals`."""
         return self.column_intervals("seconds", 1e6)
 
     @cached_property
