@@ -108,7 +108,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def time_intervals(self) -> pl.DataFrame:
-        """Intervals of the half-round-trip time [µs] over launches; columns as of `column_intervals`."""
+        """Intervals of the half round trip [µs] over launches; columns as of `column_intervals`."""
         return self.column_intervals("seconds", 1e6)
 
     @cached_property

@@ -124,7 +124,7 @@ class RingCurves(Panels[Panel]):
 
     @cached_property
     def bandwidth_intervals(self) -> pl.DataFrame:
-        """Intervals of the effective bandwidth [MB/s] over launches; columns as of `column_intervals`."""
+        """Intervals of effective bandwidth [MB/s] over launches; columns of `column_intervals`."""
         return self.column_intervals("bandwidth")
 
     @cached_property
