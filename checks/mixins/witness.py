@@ -50,9 +50,9 @@ def _rank_facts(check):
                 facts.update(json.loads(line["facts"]))
         elif line["facts"]:
             facts["slurm_node"] = None if line["facts"] == "-" else line["facts"]
-    found = list(ranks.values())
-    is_numbered = all(rank.get("rank") is not None for rank in found)
-    return sorted(found, key=lambda rank: rank["rank"]) if is_numbered else found
+    rank_facts = list(ranks.values())
+    is_numbered = all(rank.get("rank") is not None for rank in rank_facts)
+    return sorted(rank_facts, key=lambda rank: rank["rank"]) if is_numbered else rank_facts
 
 
 def _disturbance_entry(ranks):

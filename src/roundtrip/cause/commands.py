@@ -191,8 +191,8 @@ def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[V
     versions = list(candidates) or _package_versions(name)
     end_versions = [end["version"] for end in ends if end]
     if unknown_versions := [version for version in end_versions if version not in versions]:
-        unknown = f"{name}@{unknown_versions[0]}"
-        raise UserError(f"Spack knows no {unknown}; it has: {', '.join(versions)}")
+        unknown_spec = f"{name}@{unknown_versions[0]}"
+        raise UserError(f"Spack knows no {unknown_spec}; it has: {', '.join(versions)}")
     low, high = (versions.index(version) for version in end_versions)
     if low >= high:
         raise UserError(f"{old} is not older than {new}")

@@ -97,14 +97,14 @@ def report(bundle: Path) -> Report:
         answer_gallery=_picture(plan, result),
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
-    completed = sum(entry.value is not None for entry in entries)
+    completed_count = sum(entry.value is not None for entry in entries)
     failed = sum(entry.value is None and entry.at is not None for entry in entries)
     properties = (
         ("Campaign", plan.name),
         ("Site", plan.site),
         ("Started", f"{plan.started[:10]} {plan.started[11:16]} UTC"),
         *([("Measured", plan.measures)] if plan.measures not in plan.title else ()),
-        ("Launches", f"{completed} of {completed + failed} launches completed"),
+        ("Launches", f"{completed_count} of {completed_count + failed} launches completed"),
     )
     return Report(plan.title, properties, (), parts)
 

@@ -205,10 +205,10 @@ def print_warning(text: str) -> None:
 
 def resume_command(*options: str) -> str:
     """The command that was given, with --resume and those `options`, as --name=value, it lacks."""
-    given = sys.argv[1:]
-    names = {word.partition("=")[0] for word in given}
+    arguments = sys.argv[1:]
+    names = {word.partition("=")[0] for word in arguments}
     more = [word for word in (*options, "--resume") if word.partition("=")[0] not in names]
-    return shlex.join(["roundtrip", *given, *more])
+    return shlex.join(["roundtrip", *arguments, *more])
 
 
 def print_status(line: str) -> None:

@@ -245,8 +245,8 @@ def _nodes_json(site: str, results: Sequence[_JudgedNodes], hosts: HostNames) ->
         ],
     }
     text = json.dumps(record)
-    known = {key: host for key, host in hosts.host_by_pseudonym.items() if key in text}
-    return {**record, "hosts": known}
+    host_names = {key: host for key, host in hosts.host_by_pseudonym.items() if key in text}
+    return {**record, "hosts": host_names}
 
 
 def _outlier_json(result: _JudgedNodes, outlier: Outlier) -> dict[str, Any]:

@@ -170,9 +170,9 @@ class JudgedSeries:
             return units.NO_VALUE
         factor, unit = display_unit(self.data)
         level = segments[-1].level
-        counted = [point.median for point in self.data.points if not point.left_out]
+        values = [point.median for point in self.data.points if not point.left_out]
         # A level of 0 is lower than all other values, and logarithms are not exact.
-        is_zero = all(level < 0.99 * value for value in counted if value)
+        is_zero = all(level < 0.99 * value for value in values if value)
         return units.amount(0.0 if is_zero else level * factor, unit)
 
     @property

@@ -75,9 +75,9 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     there are any.
     """
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
-    counted = pl.col("median").filter(pl.col("left_out") == "", pl.col("median") > 0)
-    is_count = (counted == counted.round()).all()
-    zero_value = pl.when(is_count).then(1.0).otherwise(counted.min()) * ZERO_SHARE
+    counted_medians = pl.col("median").filter(pl.col("left_out") == "", pl.col("median") > 0)
+    is_count = (counted_medians == counted_medians.round()).all()
+    zero_value = pl.when(is_count).then(1.0).otherwise(counted_medians.min()) * ZERO_SHARE
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (

@@ -194,8 +194,8 @@ def _library_mismatch(case: JsonObject, ranks: Sequence[JsonObject]) -> str:
 
 def _library_mismatch_text(rank: JsonObject, file: str, library: str, cause: str) -> str:
     path, target = describe_file(_printable_value(file)), describe_file(_printable_value(library))
-    loaded = f"{_describe_rank(rank)} loaded {path}"
-    return f"{loaded}, but the program links {target}: {cause} brings another"
+    clause = f"{_describe_rank(rank)} loaded {path}"
+    return f"{clause}, but the program links {target}: {cause} brings another"
 
 
 def _argument_mismatch(case: JsonObject, run: JsonObject, ranks: Sequence[JsonObject]) -> str:

@@ -101,8 +101,10 @@ class Runner:
             if self._record_change():
                 return True
             passed, _ = self._count_passed()
-            left = (max(1, self.campaign.launches - passed[item.launch_key]) for item in items)
-            self.progress.set_remaining(sum(left))
+            missing_counts = (
+                max(1, self.campaign.launches - passed[item.launch_key]) for item in items
+            )
+            self.progress.set_remaining(sum(missing_counts))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline_s:
                 return False

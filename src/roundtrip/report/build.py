@@ -293,9 +293,9 @@ def _provenance_facts(
     data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> tuple[tuple[str, str], ...]:
     counts = Counter(claim.family for claim in verdicts)
-    tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
+    counts_text = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
     return (
-        ("Claims tested", tested or "none"),
+        ("Claims tested", counts_text or "none"),
         ("Revision", provenance.describe_revision(data)),
         ("Bundle", data.manifest.digest[:16]),
     )

@@ -68,8 +68,8 @@ def apply_lines(text: str, lines: Sequence[SettingLine], file: Path | None = Non
     except UserError:
         content = {}
     if not all(line.is_in(content) for line in final_lines):
-        wanted = ", ".join(map(str, final_lines))
-        raise UserError(f"is left as it is; edit it by hand so that it has: {wanted}", file)
+        lines_text = ", ".join(map(str, final_lines))
+        raise UserError(f"is left as it is; edit it by hand so that it has: {lines_text}", file)
     return new_text
 
 

@@ -206,9 +206,9 @@ def _reframe_partition(
     limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
     is_raised = partition.side_by_side and limit.isdecimal()
     if site.software == "spack":
-        detected = programming_environments.spack_pvm_features()
+        features = programming_environments.spack_pvm_features()
     else:
-        detected = debian_pvm_features() if "pvm" in site.detect else []
+        features = debian_pvm_features() if "pvm" in site.detect else []
     fields = {
         "name": partition.name,
         "descr": partition.description,
@@ -224,7 +224,7 @@ def _reframe_partition(
             *launching.size_features(
                 extras.get("nodes"), extras.get("cores"), extras.get("sockets")
             ),
-            *detected,
+            *features,
         ],
         "processor": partition.processor,
         "extras": extras,

@@ -91,9 +91,9 @@ def read_platform(
     template = Template(files.read_text(file))
     placeholders = set(template.get_identifiers())
     if placeholders != values.keys():
-        wanted = ", ".join(f"${{{name}}}" for name in sorted(placeholders)) or "nothing"
+        names_text = ", ".join(f"${{{name}}}" for name in sorted(placeholders)) or "nothing"
         names = ", ".join(f"${{{name}}}" for name in values)
-        raise UserError(f"the platform asks for {wanted}, and it is given {names}", file)
+        raise UserError(f"the platform asks for {names_text}, and it is given {names}", file)
     text = template.substitute(values)
     try:
         document = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data

@@ -175,8 +175,8 @@ def summary(comparison: Comparison) -> str:
     if not comparison.rows:
         return f"{sides}: nothing is comparable: no case completed on both sides"
     outcomes = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    compared = units.plural(len(comparison.rows), "series", "series")
-    line = f"{sides}: {compared} compared: {outcomes}"
+    count_text = units.plural(len(comparison.rows), "series", "series")
+    line = f"{sides}: {count_text} compared: {outcomes}"
     if comparison.lost:
         line += f"; {units.plural(len(comparison.lost), 'case')} of one side alone"
     return line

@@ -192,8 +192,8 @@ def launch_counts(data: BundleData) -> LaunchCounts:
 def _launch_counts_table(data: BundleData) -> Table:
     rows = []
     cases = _name_by_case_id(data)
-    tried = data.launches.filter((pl.col("status") != "skipped").any().over("case_id"))
-    for (case_id,), group in tried.group_by(["case_id"], maintain_order=True):
+    attempts = data.launches.filter((pl.col("status") != "skipped").any().over("case_id"))
+    for (case_id,), group in attempts.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
         disturbed_count = group.filter(pl.col("disturbed").fill_null(False)).height
@@ -201,8 +201,8 @@ def _launch_counts_table(data: BundleData) -> Table:
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     columns = (Column("Case"), *number_columns(*names))
     skipped_count = len(cases) - len(rows)
-    skipped = f" except {units.plural(skipped_count, 'skipped case')}, listed below"
-    caption = f"Every case of the campaign{skipped if skipped_count else ''}."
+    exception_clause = f" except {units.plural(skipped_count, 'skipped case')}, listed below"
+    caption = f"Every case of the campaign{exception_clause if skipped_count else ''}."
     return Table(caption, columns, tuple(rows))
 
 

@@ -76,11 +76,11 @@ def installed_scheduler() -> Scheduler:
 
     UserError if several are installed.
     """
-    found = [item for item in SCHEDULERS if any(map(shutil.which, item.commands))]
-    if len(found) > 1:
-        titles = " and ".join(item.title for item in found)
+    installed_schedulers = [item for item in SCHEDULERS if any(map(shutil.which, item.commands))]
+    if len(installed_schedulers) > 1:
+        titles = " and ".join(item.title for item in installed_schedulers)
         raise UserError(f"PATH has commands of {titles}: leave in it those of one of them")
-    return found[0] if found else NO_SCHEDULER
+    return installed_schedulers[0] if installed_schedulers else NO_SCHEDULER
 
 
 def current_job_id() -> str | None:

@@ -170,12 +170,14 @@ def judge_nodes(
             known = unjudged_nodes.setdefault(node.name, node)
             if node.extra_rounds < known.extra_rounds:
                 unjudged_nodes[node.name] = node
-    measured = {name for search in searches for name in search.launches.measured_names.values()}
+    measured_names = {
+        name for search in searches for name in search.launches.measured_names.values()
+    }
     return NodeVerdicts(
         _drop_implied_outliers(outliers),
         tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes.keys() - judged_names)),
         sensitivities,
-        tuple(sorted(measured)),
+        tuple(sorted(measured_names)),
         len(tests),
     )
 

@@ -78,8 +78,8 @@ def _advice_clauses(
     for words, apps in pairs:
         names = ", ".join(f"{app}{_gain_text(words, ratios[app])}" for app in apps)
         if len(apps) > _MAX_APPS_WITH_OWN_RANGE:
-            listed = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
-            names = listed + _gain_text(words, [ratio for app in apps for ratio in ratios[app]])
+            apps_text = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
+            names = apps_text + _gain_text(words, [ratio for app in apps for ratio in ratios[app]])
         clauses.append(f"{words} for {names}")
     return clauses
 

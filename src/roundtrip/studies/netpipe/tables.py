@@ -375,10 +375,12 @@ def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]
 def describe_buffers(panels: Sequence[Panel]) -> RichText:
     """Text on the cases where send and receive share a buffer, as large messages depend on it."""
     cases = sorted({panel.case for panel in panels})
-    shared = ", ".join(case for case in cases if case.endswith("/same"))
+    shared_cases = ", ".join(case for case in cases if case.endswith("/same"))
     others = ", ".join(case for case in cases if not case.endswith("/same"))
     lines = [
-        f"Send and receive share one buffer, warm in cache, in: {shared}." if shared else "",
+        f"Send and receive share one buffer, warm in cache, in: {shared_cases}."
+        if shared_cases
+        else "",
         f"Each message comes from memory not used recently in: {others}." if others else "",
         "This changes the curve of large messages.",
     ]

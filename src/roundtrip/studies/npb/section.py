@@ -113,9 +113,9 @@ def link_time_table(launches: NPBLaunches) -> Table:
                 launches.paired_values(rounds, rounds_by_rtt[min_rtt]) if rtt_ms != min_rtt else []
             )
             added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
-            measured = measured_speedups(launches, series, rtt_ms)
+            speedups = measured_speedups(launches, series, rtt_ms)
             separated = modelled_speedups(launches, series, rtt_ms)
-            measured_cell = launches.interval_cell(measured, Unit.RATIO, base_label)
+            measured_cell = launches.interval_cell(speedups, Unit.RATIO, base_label)
             rows.append(
                 (
                     Cell(f"{series.title} {rtt_ms:g} ms"),
@@ -217,14 +217,14 @@ def verification_table(launches: NPBLaunches) -> Table:
         histories[series.program_name] += launches.verification_histories(series)
     rows = []
     for program, texts in histories.items():
-        total, agreed = len(texts), texts.count("agrees")
+        total, agreement_count = len(texts), texts.count("agrees")
         reasons = ", ".join(dict.fromkeys(text for text in texts if text != "agrees"))
-        history = Cell((units.count(agreed), f" of {total}"))
-        if reasons and not agreed:
+        history = Cell((units.count(agreement_count), f" of {total}"))
+        if reasons and not agreement_count:
             history = Cell(reasons, "muted")
         elif reasons:
             words = f" of {units.plural(total, 'launch', 'launches')}; the others: {reasons}"
-            history = Cell((units.count(agreed), words))
+            history = Cell((units.count(agreement_count), words))
         rows.append((Cell(program), Cell((units.count(total), f" of {total}")), history))
     return Table(
         "Launches counted here, by verification. The specification checks the end of a run (FT "

@@ -251,14 +251,14 @@ def speedup_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
     rtts = sorted({rtt_ms for _, rtt_ms in launches.planned_link_points})
     link_series = launches.link_series
-    measured = {series.planned_series for series in link_series}
-    lost = {
+    launched_series = {series.planned_series for series in link_series}
+    lost_series = {
         series.planned_series: series
         for series, _ in launches.missing_points
-        if series.spans_clusters and series.planned_series not in measured
+        if series.spans_clusters and series.planned_series not in launched_series
     }
     rows = []
-    for series in sorted([*link_series, *lost.values()], key=lambda series: series.sort_key):
+    for series in sorted([*link_series, *lost_series.values()], key=lambda series: series.sort_key):
         base = launches.one_cluster_base(series)
         base_cell = display.NO_VALUE_CELL if base is None else Cell(base.ranks_and_placement)
         by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt_ms) for rtt_ms in rtts]

@@ -158,8 +158,8 @@ class RingCurves(Panels[Panel]):
         """Interval of a region's bandwidth at the second size (bytes) over that at the first."""
         first, second = sizes
         launches = self.pass_seconds(panel, REGION).values()
-        measured = [times for times in launches if first in times and second in times]
-        return self.interval([second / first * t[first] / t[second] for t in measured])
+        complete_launches = [times for times in launches if first in times and second in times]
+        return self.interval([second / first * t[first] / t[second] for t in complete_launches])
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""

@@ -167,8 +167,8 @@ def _constant_time_cell(curves: RingCurves, panels: Sequence[Panel], settings: T
 def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     """Growth of a region's bandwidth over its sizes: linear if the time is constant."""
     costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
-    measured = (curves.bandwidth_growth(panel, cost.size_range) for panel, cost in costs)
-    growths = [growth for growth in measured if growth]
+    ratios = (curves.bandwidth_growth(panel, cost.size_range) for panel, cost in costs)
+    growths = [growth for growth in ratios if growth]
     if not growths:
         return display.NOT_MEASURED_CELL
     low, high = costs[0][1].size_range
@@ -186,8 +186,8 @@ def _large_region_cell(curves: RingCurves, panels: Sequence[Panel], settings: Th
     sizes = {panel: cost.size_range[1] for panel, cost in costs.items() if cost}
     first = derived.PUBLISHED_BYTES
     large = {panel: size for panel, size in sizes.items() if size > first}
-    measured = (curves.bandwidth_growth(panel, (first, size)) for panel, size in large.items())
-    if not (growths := [growth for growth in measured if growth]):
+    ratios = (curves.bandwidth_growth(panel, (first, size)) for panel, size in large.items())
+    if not (growths := [growth for growth in ratios if growth]):
         return display.NOT_MEASURED_CELL
     text = (
         f"{units.range_text([growth.median for growth in growths])} times at "
