@@ -143,6 +143,21 @@ def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str)
     assert judged.zero_text == "0 in 52 nights, which counts as 0.71"
 
 
+@pytest.mark.parametrize(
+    ("value", "step", "zeros"),
+    [
+        (0.0, "", "0 in all 90 nights: a rise from 0 is no percentage"),
+        (64.0, "less than 0.01\N{NO-BREAK SPACE}%", ""),
+    ],
+)
+def test_a_constant_series_would_have_shown_no_step_of_a_billionth(
+    value: float, step: str, zeros: str
+) -> None:
+    frame = one(4).with_columns(median=pl.lit(value), left_out=pl.lit(""))
+    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
+    assert (judged.judgement.detectable_step_text, judged.zero_text) == (step, zeros)
+
+
 def test_a_first_rise_from_zero_is_a_step() -> None:
     """Errors in all of the newest nights, each far above 1."""
     frame = one(4).sort("night")

@@ -15,7 +15,7 @@ from roundtrip.content.nights import judge_all_series, judge_series
 from roundtrip.content.series import HistorySeries, display_unit, series_key, split_series
 from roundtrip.history.annotations import accepted_levels
 from roundtrip.report.drawing import plot_drawings
-from roundtrip.report.pages import chart, history
+from roundtrip.report.pages import answers, chart, history
 from roundtrip.report.pages.answers import night_pairs, series_with_figures
 from roundtrip.report.pages.history import HistoryPage
 from roundtrip.stats.nights.verdicts import (
@@ -359,3 +359,12 @@ def test_the_page_names_the_level_and_the_nights_of_the_settings() -> None:
     assert "20 more nights would show with a probability of 80 %." in page
     assert "would show within 20 nights" in page
     assert not re.search(r"95 %|10 (more )?nights", page)
+
+
+@pytest.mark.parametrize(
+    ("count", "predicate", "expected"),
+    [(1, "have no value", "1 of 4 series has no value"), (1, "drift", "1 of 4 series drifts")]
+    + [(2, "are unchanged", "2 of 4 series are unchanged")],
+)
+def test_one_series_drifts_and_two_drift(count: int, predicate: str, expected: str) -> None:
+    assert answers._share_clause(count, 4, predicate) == expected

@@ -234,7 +234,7 @@ def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) 
         if series.judgement.verdict is Verdict.TOO_FEW_NIGHTS
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
-        print(f"  {count} series have too few nights: {reason}")
+        print(f"  {count} series {'has' if count == 1 else 'have'} too few nights: {reason}")
     small_changes = [series for series in judged_series if series.has_negligible_step]
     for series in small_changes[:_MAX_SMALL_CHANGES]:
         step = series.history.steps[-1]
@@ -273,11 +273,9 @@ def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) ->
 def _row_cells(series: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]:
     judgement, verdicts = series.judgement, result.verdicts
     since = verdicts.calendar.date_text(series.step_night) if series.step_night else ""
-    sensitivity = ""
-    if judgement.detectable_step is not None:
-        sensitivity = (
-            f"{units.percent_text(judgement.detectable_step)} {verdicts.detection_period_text}"
-        )
+    sensitivity = judgement.detectable_step_text
+    if sensitivity:
+        sensitivity = f"{sensitivity} {verdicts.detection_period_text}"
     is_marked = (
         judgement.is_recent and judgement.newest_night is None
     )  # the last night is always new

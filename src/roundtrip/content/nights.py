@@ -40,7 +40,8 @@ class SeriesJudgement:
     or a level of at most `news_nights` nights, support the verdict.  `is_alarm`: the series is
     worse and nobody accepted that.  `ratio_text` is the ratio with its interval.  `evidence` orders
     the series of one verdict: the evidence of the step over its threshold, or how far a drift is
-    from none. `detectable_step` is a fraction of the level.
+    from none.  `detectable_step` is a fraction of the level, None with too few nights or a level
+    of 0.
     """
 
     verdict: Verdict
@@ -54,8 +55,22 @@ class SeriesJudgement:
     reason: str = ""
 
     @property
+    def detectable_step_text(self) -> str:
+        """The detectable step as a percentage; "" if there is none."""
+        return "" if self.detectable_step is None else describe_step(self.detectable_step)
+
+    @property
     def sort_key(self) -> tuple[int, bool, float]:
         return (list(Verdict).index(self.verdict), not self.is_recent, -self.evidence)
+
+
+#: Steps below this fraction, as of series that are constant, are not told apart.
+_MIN_STEP = 1e-4
+
+
+def describe_step(step: float) -> str:
+    """A detectable step, a fraction, as a percentage."""
+    return f"{'' if step >= _MIN_STEP else 'less than '}{units.percent_text(max(step, _MIN_STEP))}"
 
 
 def judge_series(
@@ -184,7 +199,7 @@ class JudgedSeries:
         if len(others) == len(points):
             return ""
         if not others:
-            return f"0 in {nights}"
+            return f"0 in all {nights}: a rise from 0 is no percentage"
         is_count = all(float(value).is_integer() for value in others)
         unit = "" if is_count else " times the least other value"
         return f"0 in {nights}, which counts as {ZERO_SHARE:.2g}{unit}"
@@ -250,6 +265,8 @@ def judge_all_series(
         accepted_night = calendar.count_before(acceptance.last) - 1 if acceptance else -1
         first_news = calendar.count_before(since, is_inclusive=False)
         verdict = judge_series(history, accepted_night, first_news)
+        if not any(point.median for point in series.points if not point.left_out):
+            verdict = replace(verdict, detectable_step=None)
         if verdict.verdict is Verdict.NO_VALUE:
             last_value = calendar.nights[-1 - history.nights_without_value]
             reason = f"last value that counts: {calendar.date_text(last_value)}"

@@ -13,7 +13,7 @@ from statistics import median
 
 from roundtrip import units
 from roundtrip.content.blocks import Answer, make_answer
-from roundtrip.content.nights import JudgedSeries, NightVerdicts
+from roundtrip.content.nights import JudgedSeries, NightVerdicts, describe_step
 from roundtrip.content.series import (
     NODE_SET_FACT,
     FactChange,
@@ -188,10 +188,10 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     total = len(verdicts.judged_series)
     for verdict in Verdict:
         if verdict.explanation and (group := verdicts.with_verdict(verdict)):
-            first = f"{len(group)} of {total} series {verdict.predicate}: "
+            first = f"{_share_clause(len(group), total, verdict.predicate)}: "
             yield make_answer(first, f"{verdict.explanation}.", verdict.colour)
     if group := _series_with_improved_modes(verdicts):
-        first = f"{len(group)} of {total} series are in the worse of two modes less often"
+        first = _share_clause(len(group), total, "are in the worse of two modes less often")
         rest = f": {group[0].full_title}: {group[0].judgement.ratio_text}."
         yield make_answer(first, rest, Verdict.IMPROVED.colour)
     if group := [series for series in verdicts.judged_series if series.revision_sentences]:
@@ -207,13 +207,21 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         yield make_answer(first, " of their metric, which gives no verdict.")
     if group := verdicts.with_verdict(Verdict.UNCHANGED):
         step_text = _median_detectable_step(verdicts, group)
-        rest = f" Half of them would have shown {step_text}" if step_text else ""
-        yield make_answer(f"{len(group)} of {total} series are unchanged.", rest)
+        who = "Half of them" if len(group) > 1 else "It"
+        rest = f" {who} would have shown {step_text}" if step_text else ""
+        yield make_answer(f"{_share_clause(len(group), total, 'are unchanged')}.", rest)
     if group := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
         reasons = sorted({series.judgement.reason for series in group} - {""})[:_MAX_NAMED_ITEMS]
         rest = f": {'; '.join(reasons)}." if reasons else "."
-        first = f"{len(group)} of {total} series have too few nights"
+        first = _share_clause(len(group), total, "have too few nights")
         yield make_answer(first, rest, Verdict.TOO_FEW_NIGHTS.colour)
+
+
+def _share_clause(count: int, total: int, predicate: str) -> str:
+    """``3 of 40 series drift``, ``1 of 40 series drifts``: a `predicate` in the plural."""
+    verb, _, rest = predicate.partition(" ")
+    singular = {"are": "is", "have": "has"}.get(verb, f"{verb}s")
+    return f"{count} of {total} series {verb if count > 1 else singular} {rest}".rstrip()
 
 
 def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
@@ -229,7 +237,7 @@ def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[Jud
         if series.judgement.detectable_step
     ]
     return (
-        f"a step of {units.percent_text(median(steps))} {verdicts.detection_period_text}."
+        f"a step of {describe_step(median(steps))} {verdicts.detection_period_text}."
         if steps
         else ""
     )

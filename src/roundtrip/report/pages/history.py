@@ -91,12 +91,6 @@ class _SeriesRow:
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
     @property
-    def detectable_step(self) -> str:
-        """The smallest step that `sight_nights` more nights would show; "" if it is not known."""
-        step = self.series.judgement.detectable_step
-        return "" if step is None else units.percent_text(step)
-
-    @property
     def changes_text(self) -> str:
         """The first changes near its step, or at a worse last night; "" without either."""
         more = len(self.series.changes) - _MAX_NAMED_CHANGES
@@ -252,12 +246,13 @@ def _findings_text(
         sentences.append(f"It cannot be judged: {series_history.reason}.")
     elif not sentences:
         sentences.append("No change point and no drift.")
-    if series_history.detectable_step is not None:
-        step = units.percent_text(series_history.detectable_step)
+    if step := series.judgement.detectable_step_text:
         sentences.append(f"A step of {step} would show {verdicts.detection_period_text}.")
     if annotation := series.acceptance:
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
         sentences.append(f"{accepted}: {annotation.text}.")
-    usage = f"{series_history.nights_used} of {len(series.data.points)} values were used."
+    count = len(series.data.points)
+    usage = f"{series_history.nights_used} of {units.plural(count, 'value')} "
+    usage += "was used." if count == 1 else "were used."
     zeros = f"{series.zero_text}." if series.zero_text else ""
     return " ".join(filter(None, [usage, zeros, *sentences]))
