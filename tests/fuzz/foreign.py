@@ -14,7 +14,7 @@ import polars as pl
 from fuzz.mutate import written
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.history import imported_nights, importer, perflog, sources
+from roundtrip.history import imported_nights, importer, log_layouts, perflog, sources
 from roundtrip.history.directions import select_comparable
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
 from roundtrip.measure import samples
@@ -34,7 +34,9 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
     _sound(parsed_file)
     lines, seed_lines = content.split(b"\n")[:-1], seed.split(b"\n")
     headers = [
-        line for line in lines if perflog.parse_header(line.decode(errors="replace").rstrip("\r"))
+        line
+        for line in lines
+        if log_layouts.parse_header(line.decode(errors="replace").rstrip("\r"))
     ]
     if headers == seed_lines[:1] and lines[0] == seed_lines[0]:
         seed_numbers = perflog.parse(seed).rows["line"].unique()

@@ -155,30 +155,24 @@ def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:
     assert not parsed_file.rejects
 
 
-def test_a_log_of_reframe_3_is_named_and_read_under_the_header_that_the_message_has() -> None:
-    row = (
-        "2021-05-06T10:00:00+02:00|reframe 3.6.1|Stream on tulip:cpu using gcc|jobid=12|copy=23.5|"
-    )
-    row += "ref=24 (l=-0.05, u=None)|GB/s\n"
-    (reject,) = perflog.parse(row.encode()).rejects
-    assert reject.reason.startswith("1 rows of ReFrame 3 without a header: right is ")
-    header = reject.reason.split("'")[1]
-    result = perflog.parse(f"{header}\n{row}".encode())
-    columns = [
-        "name",
-        "system",
-        "partition",
-        "environ",
-        "metric",
-        "value",
-        "unit",
-        "lower",
-        "upper",
+@pytest.mark.parametrize("tasks", ["", "num_tasks=4|"])
+def test_a_log_of_reframe_3_is_read_without_a_header(tasks: str) -> None:
+    rows = [
+        f"2021-05-0{day}T10:00:00+02:00|reframe 3.6.1|Stream on tulip:cpu using gcc|jobid=12|"
+        f"{tasks}copy={value}|ref=24 (l=-0.05, u=None)|GB/s\n"
+        for day, value in ((6, 23.5), (7, 23.6))
     ]
-    assert result.rows.select(columns).rows() == [
-        ("Stream", "tulip", "cpu", "gcc", "copy", 23.5, "GB/s", -0.05, None)
+    content = "".join([*rows, "hello\n", rows[1].replace("|GB/s", "|GB/s|more")])
+    result = perflog.parse(content.encode())
+    columns = ["name", "system", "partition", "environ", "metric", "value", "unit"]
+    assert result.rows.select(*columns, "lower", "upper").rows() == [
+        ("Stream", "tulip", "cpu", "gcc", "copy", value, "GB/s", -0.05, None)
+        for value in (23.5, 23.6)
     ]
-    assert not result.rejects and result.rows["time"][0].hour == 8
+    assert result.rows["time"].dt.hour().to_list() == [8, 8]
+    assert result.rows["facts"].to_list() == ['{"ReFrame": "3.6.1"}'] * 2
+    (reject,) = result.rejects
+    assert (reject.line, reject.reason[:25]) == (3, "2 rows without a header: ")
 
 
 def test_a_table_as_excel_writes_it_is_read() -> None:

@@ -363,8 +363,11 @@ def test_the_page_names_the_level_and_the_nights_of_the_settings() -> None:
 
 @pytest.mark.parametrize(
     ("count", "predicate", "expected"),
-    [(1, "have no value", "1 of 4 series has no value"), (1, "drift", "1 of 4 series drifts")]
-    + [(2, "are unchanged", "2 of 4 series are unchanged")],
+    [
+        (1, "have no value", "1 of 4 series has no value"),
+        (1, "drift", "1 of 4 series drifts"),
+        (2, "are unchanged", "2 of 4 series are unchanged"),
+    ],
 )
 def test_one_series_drifts_and_two_drift(count: int, predicate: str, expected: str) -> None:
     assert answers._share_clause(count, 4, predicate) == expected

@@ -1,8 +1,4 @@
-"""Reads performance logs of ReFrame 4 in any format, with one line per test or per variable.
-
-ReFrame derives the header from the site's format, so order, delimiter and number of columns vary.
-The header has the name of an attribute where a row has its value, with the same text around it:
-``jobid=jobid`` is the header of ``jobid=4711``.
+"""Reads performance logs of ReFrame in any format, with one line per test or per variable.
 
 ReFrame does not quote, so a text that contains the delimiter makes a row too long.  Such a row is
 accepted if all its valid readings agree, and rejected otherwise.
@@ -14,13 +10,12 @@ import contextlib
 import datetime
 import io
 import json
-import re
 from collections import defaultdict
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
 
 import polars as pl
 
+from roundtrip import units
 from roundtrip.history.imported_nights import (
     LOGGED_VALUES,
     MAX_LENGTHS,
@@ -29,115 +24,13 @@ from roundtrip.history.imported_nights import (
     ParsedFile,
     parse_times,
 )
-
-#: Attributes that identify a row or describe it.
-_ATTRIBUTE_NAMES = (
-    *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
-    *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
-    *("environ", "jobid", "job_nodelist", "modules", "num_tasks"),
-    *("perf_var", "perf_value", "perf_unit", "perf_ref", "perf_result"),
-    *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
+from roundtrip.history.log_layouts import (
+    HEADER_WORD_PATTERN,
+    NAME_ATTRIBUTES,
+    LogLayout,
+    old_header,
+    parse_header,
 )
-#: Attributes with the time at which a job ended.
-_TIME_ATTRIBUTES = {"job_completion_time", "job_completion_time_unix", "asctime"}
-#: Attributes that name the test, the best first.
-_NAME_ATTRIBUTES = ("display_name", "name", "info", "unique_name", "short_name")
-#: Attributes with free text; columns of descriptions and parameters have free text, too.
-_TEXT_ATTRIBUTES = ("display_name", "info", "name", "job_nodelist", "modules")
-#: Columns whose values ReFrame writes as JSON.
-_JSON_ATTRIBUTES = ("env_vars", "extra_resources")
-#: Parts of a variable in a log with one line per test; releases before 4.1 write `lower`.
-_VARIABLE_PART_PATTERN = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
-_VARIABLE_COLUMN = re.compile(
-    rf"((?:(?!_{_VARIABLE_PART_PATTERN}\W).)+)_(?P<part>{_VARIABLE_PART_PATTERN})"
-)
-_ATTRIBUTE_TOKEN = re.compile(
-    rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTE_NAMES, key=len, reverse=True))})(?!\w)"
-)
-#: Every header contains one of these.
-_HEADER_WORD_PATTERN = r"job_completion_time|perf_value|_value|display_name|asctime"
-_DELIMITERS, _MIN_COLUMNS = "|,;\t", 3
-
-
-@dataclass(frozen=True, eq=False)
-class LogLayout:
-    """The layout of a log, from its header: an expression for each of `attributes`, and for each
-    part of each of `variables`; `json_columns` hold JSON.  Columns are named by their numbers.
-
-    `fault` says why rows of this layout cannot be used; "" if they can.
-    """
-
-    delimiter: str
-    width: int
-    attributes: dict[str, pl.Expr]
-    variables: dict[str, dict[str, pl.Expr]]
-    json_columns: tuple[int, ...]
-    fault: str
-
-    def text_columns(self) -> list[int]:
-        """Return the columns of free text, which may contain the delimiter."""
-        cells = [cell for name, cell in self.attributes.items() if name not in _TEXT_ATTRIBUTES]
-        cells += [cell for parts in self.variables.values() for cell in parts.values()]
-        fixed_columns = {name for cell in cells for name in cell.meta.root_names()}
-        return [index for index in range(self.width) if str(index) not in fixed_columns]
-
-
-@lru_cache(maxsize=256)
-def parse_header(line: str) -> LogLayout | None:
-    """Return the layout of the header `line`; None if it is no header."""
-    layouts = [_parse_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
-    best = max(layouts, key=lambda each: len(each.attributes) + len(each.variables), default=None)
-    if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
-        return None
-    is_log = best.variables or {*_TIME_ATTRIBUTES, "perf_value"} & {*best.attributes}
-    return best if is_log else None
-
-
-def _parse_layout(line: str, delimiter: str) -> LogLayout:
-    attributes: dict[str, pl.Expr] = {}
-    wide: dict[str, dict[str, pl.Expr]] = {}
-    odd_cell = ""
-    cells = line.split(delimiter)
-    has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
-    for index, cell in enumerate(cells):
-        column = pl.col(str(index))
-        if cell in _ATTRIBUTE_NAMES:
-            attributes.setdefault(cell, column)
-        elif match := _VARIABLE_COLUMN.fullmatch(cell):
-            wide.setdefault(match[1], {})[match["part"]] = column
-        # The last occurrence of a name is its place, as in ``jobid=jobid``.
-        elif tokens := {token[0]: token for token in _ATTRIBUTE_TOKEN.finditer(cell)}:
-            pattern, end = "^", 0
-            for token in tokens.values():
-                pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
-                end = token.end()
-            pattern += f"{re.escape(cell[end:])}$"
-            for group, name in enumerate(tokens, 1):
-                attributes.setdefault(name, column.str.extract(pattern, group))
-        elif "_value" in cell:
-            odd_cell = cell
-    # A variable has a value, and a unit if any has one; a lone `max_value` is no variable.
-    variables = {
-        name: parts
-        for name, parts in wide.items()
-        if "value" in parts and ("unit" in parts or not has_units)
-    }
-    json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON_ATTRIBUTES)
-    fault = _header_fault(attributes, odd_cell)
-    return LogLayout(delimiter, len(cells), attributes, variables, json_columns, fault)
-
-
-def _header_fault(attributes: dict[str, pl.Expr], odd_cell: str) -> str:
-    if odd_cell:
-        return f"the header has {odd_cell[:60]!a}: right is one column for each part of a value"
-    if not _TIME_ATTRIBUTES & {*attributes}:
-        return "the header has no job_completion_time"
-    if "info" not in attributes and not {"system", "partition", "environ"} <= {*attributes}:
-        return "the header has neither info nor system, partition and environ"
-    if not {*_NAME_ATTRIBUTES} & {*attributes}:
-        return "the header has no name of the test, such as display_name"
-    return ""
-
 
 #: Delimiters that the text of a row may contain; a row with more counts as damaged.
 _MAX_EXTRA_DELIMITERS = 4
@@ -187,26 +80,18 @@ def _split_lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
 _EXAMPLE_HEADER = (
     "job_completion_time,display_name,system,partition,environ,perf_var,perf_value,perf_unit"
 )
-#: The header that fits the default format of ReFrame 3.
-_OLD_HEADER = (
-    "job_completion_time|reframe version|info|jobid=jobid|perf_var=perf_value|"
-    "ref=perf_ref (l=perf_lower_thres, u=perf_upper_thres)|perf_unit"
-)
 
 
 def _rows_by_layout(
     lines: pl.DataFrame, result: ParsedFile
 ) -> list[tuple[LogLayout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
-    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HEADER_WORD_PATTERN))
+    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(HEADER_WORD_PATTERN))
     headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
     first = headers[0][0] if headers else lines.height
-    if first:
-        is_old = re.match(r"[^|]*\|reframe [23]\.", lines["text"][0])
-        kind, right = (" of ReFrame 3", _OLD_HEADER) if is_old else ("", _EXAMPLE_HEADER)
-        reason = f"{first} rows{kind} without a header: right is a first line such as {right!r}"
-        result.reject(lines["line"][0], reason)
     parts: defaultdict[LogLayout, list[pl.DataFrame]] = defaultdict(list)
+    for layout, rows in _rows_without_header(lines.head(first), result):
+        parts[layout].append(rows)
     ends = [index for index, _ in headers[1:]] + [lines.height]
     for (index, layout), end in zip(headers, ends, strict=False):
         rows = lines[index + 1 : end]
@@ -215,6 +100,25 @@ def _rows_by_layout(
         elif rows.height:
             parts[layout].append(rows)
     return [(layout, pl.concat(rows)) for layout, rows in parts.items()]
+
+
+def _rows_without_header(
+    rows: pl.DataFrame, result: ParsedFile
+) -> Iterator[tuple[LogLayout, pl.DataFrame]]:
+    """Yield the rows of ReFrame 2 and 3, by layout; reject the others."""
+    others = []
+    widths = pl.col("text").str.count_matches("|", literal=True)
+    for _, part in rows.group_by(widths, maintain_order=True):
+        header = old_header(part["text"][0])
+        layout = parse_header(header) if header else None
+        if layout and not layout.fault:
+            yield layout, part
+        else:
+            others.append(part)
+    if others:
+        count = sum(part.height for part in others)
+        reason = f"{units.plural(count, 'row')} without a header: right is a first line such as "
+        result.reject(others[0]["line"][0], f"{reason}{_EXAMPLE_HEADER!r}")
 
 
 def _long_row_values(
@@ -360,7 +264,7 @@ def _test_columns(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo)
     def text(name: str) -> pl.Expr:
         return layout.attributes.get(name, pl.lit("")).fill_null("")
 
-    name = text(next(name for name in _NAME_ATTRIBUTES if name in layout.attributes))
+    name = text(next(name for name in NAME_ATTRIBUTES if name in layout.attributes))
     info = text("info")
     parts = _first_text(info, name).str.extract_groups(_INFO_PATTERN).struct
     system, version = text("system"), text("version").str.strip_prefix("reframe ")
