@@ -113,7 +113,7 @@ class Quantity:
     report.  `base_name` names the column or row that has the value of a ratio's base.  `series_key`
     is the key of the history series whose median over launches it is, in any unit; "" if there is
     no single one.  `prints_unit`: it prints its unit.  `emulation_label` says what is emulated or
-    simulated, "" if it is measured. `lower_is_better` is given if the unit does not imply it.
+    simulated, "" if it is measured.  `lower_is_better` is given if the unit does not imply it.
     """
 
     value: float

@@ -1,5 +1,6 @@
-"""The steps of the card, in order: environment, installation, cluster, checks, night.
+"""The steps of ``make card``, in order: environment, installation, cluster, checks, night.
 
+A card is one run of all of them on the virtual cluster; it prints how long each step took.
 Finally, on request, a test of the build cache as on another machine: in a second, empty prefix, the
 first one hidden.
 """

@@ -181,15 +181,15 @@ def newest_night(site: str) -> Path | None:
     return newest and store.file_path(newest, store.PAGE_FILE)
 
 
-def _suggest_command(site: str, unfinished: Path | None, night: Path | None) -> str:
+def _suggest_command(site: str, unfinished: Path | None, page: Path | None) -> str:
     if unfinished and (campaign := unfinished.parents[1].name) in complete_campaign(""):
         return f"roundtrip run {campaign} --site {site} --resume"
-    if night:
+    if page:
         has_history = any(  # several nights, or imported ones
             len(store.night_folders(folder)) + store.imports_folder(folder).is_dir() > 1
             for folder in store.site_folders(paths.reports(), site=site)
         )
-        return f"roundtrip history {site}" if has_history else f"open {night} in a browser"
+        return f"roundtrip history {site}" if has_history else f"open {page} in a browser"
     if site == _LOCAL_SITE and not complete_toolchain(""):
         is_clone = (paths.checkout() / "Makefile").is_file()
         return "make campaign" if is_clone else "roundtrip toolchains"

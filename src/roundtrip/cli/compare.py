@@ -211,7 +211,7 @@ def ab(
 
 
 def _require_two_toolchains(base: str, new: str) -> None:
-    """UserError for one toolchain, and for what is no name."""
+    """UserError if both toolchains are the same, or one of them is no valid name."""
     if base == new:
         advice = "`python -m tools.bench aa` counts false differences"
         raise UserError(f"{base} against itself: {advice}")

@@ -42,7 +42,7 @@ class BundleData:
     settings, null if empty.  `points` are those of completed launches.  `records_by_study` has the
     other records of workloads.  `samples` is read lazily, because it grows large.  `launch_medians`
     has a row for each launch and series.  `env_records` has the JSON files of ``env/`` by name,
-    None if unreadable. `past_nights` are the earlier nights that the bundle holds.
+    None if unreadable.  `past_nights` are the earlier nights that the bundle holds.
 
     Launches of a campaign over pairs of nodes are in `launches` and `placement`, and their values
     in `node_pairs` (columns `PAIRS`).  No study compares them, so `points`, `samples` and

@@ -17,11 +17,12 @@ _CONTENT = ["moment", "value", "unit"]
 def reject_contradictions(
     rows: pl.DataFrame, known: pl.DataFrame, zone: str
 ) -> tuple[pl.DataFrame, list[tuple[int, Reject]]]:
-    """Return `rows` without contradictions, and rejects with the number of their file.
+    """Return `rows` without those that contradict values imported before, and the rejects.
 
-    `rows` has the columns `VALUES`, source (number of the file), file (its name) and line; `known`
-    has the columns `KNOWN_VALUES`; `zone` is that of times that name none.  A variable has one
-    reject per file and contradiction.
+    A row contradicts another if both are of the same job, but differ in value, direction or time
+    zone. `rows` has the columns `VALUES`, source (number of its file), file (its name) and line;
+    `known` has the columns `KNOWN_VALUES`.  Times without a zone are in `zone`.  A reject comes
+    with the number of its file; a variable has one for each file and contradiction.
     """
     moment = pl.coalesce(pl.col("time").dt.truncate("1s"), "session")
     known = known.with_columns(moment=moment)

@@ -51,7 +51,7 @@ def select_comparable(
 def require_valid_globs(
     metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]
 ) -> None:
-    """UserError for a pattern that matches no metric, or a metric that both sides match."""
+    """UserError for a glob that matches no metric, or a metric of both `lower` and `higher`."""
     sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
     for metric in sorted(metrics):
         matches = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]

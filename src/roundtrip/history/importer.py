@@ -31,8 +31,9 @@ from roundtrip.measure.pseudonyms import Pseudonyms
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Options of an import: the time zone of logs that name none, and patterns (globs) of
-    variables whose `lower` or `higher` values are better.
+    """Options of an import: the time zone of times without one, and patterns (globs) of variables.
+
+    Lower values of the variables of `lower` are better, higher values of those of `higher`.
     """
 
     zone: datetime.tzinfo = datetime.UTC

@@ -88,10 +88,10 @@ def _slow_processor(
 def throttled_nodes(
     placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
 ) -> dict[str, SlowProcessor]:
-    """Return the nodes whose ranks a CPU limit stopped for more than the share `limit` of their
-    time, in the median over the launches of a night, of which it needs two.
+    """Return the nodes whose ranks a CPU limit stopped for more than `limit` of their time.
 
-    The frames are tables of a bundle.
+    The share is the median over the launches of a night; a node needs two launches.  The frames are
+    tables of a bundle.
     """
     shares = (
         disturbance.join(placement, on=["launch", "rank"])

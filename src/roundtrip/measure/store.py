@@ -74,9 +74,9 @@ def night_folders(site: Path) -> list[Path]:
     return [path for _, _, path in sorted(dated_paths) if path.is_dir() and not path.is_symlink()]
 
 
-def night_date(night: Path) -> str:
+def night_date(folder: Path) -> str:
     """The date, YYYY-MM-DD, of a night's folder."""
-    return night.name.split(".")[0]
+    return folder.name.split(".")[0]
 
 
 def night_folder(site: Path, day: str, is_free: bool = False) -> Path:
@@ -86,9 +86,9 @@ def night_folder(site: Path, day: str, is_free: bool = False) -> Path:
     return site / next(name for name in candidates if name not in names)
 
 
-def revisions(night: Path) -> list[Path]:
-    """Published revisions of a night, oldest first."""
-    numbered_paths = [(n, path) for path in night.glob("r*") if (n := revision_number(path.name))]
+def revisions(folder: Path) -> list[Path]:
+    """Published revisions in the folder of a night, oldest first."""
+    numbered_paths = [(n, path) for path in folder.glob("r*") if (n := revision_number(path.name))]
     return [path for _, path in sorted(numbered_paths)]
 
 
@@ -245,13 +245,13 @@ def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
     return target
 
 
-def add_revision(draft: Path, night: Path, identity: Mapping[str, Any]) -> Path:
-    """Write report.json with `identity` into a draft, and rename it to the next revision of a
-    night; return its path.  The caller holds the lock of the site's folder."""
+def add_revision(draft: Path, folder: Path, identity: Mapping[str, Any]) -> Path:
+    """Write report.json with `identity` into a draft, and rename it to the next revision in
+    the `folder` of a night; return its path.  The caller holds the lock of the site's folder."""
     facts = {**identity, "files": digest_by_path(draft)}
     (draft / FACTS_FILE).write_text(facts_json(facts), encoding="utf-8")
-    numbers = [revision_number(path.name) or 0 for path in revisions(night)]
-    return _move_draft(draft, night / f"r{1 + max(numbers, default=0)}")
+    numbers = [revision_number(path.name) or 0 for path in revisions(folder)]
+    return _move_draft(draft, folder / f"r{1 + max(numbers, default=0)}")
 
 
 def add_copy(source: Path, folder: Path, digests: Mapping[str, str]) -> tuple[Path, bool]:

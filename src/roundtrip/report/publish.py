@@ -95,10 +95,11 @@ def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
 
 
 def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -> Path:
-    """The folder for the run of a bundle, in `folder` of its campaign on its site.
+    """The folder of the night of a bundle, in `folder`, that of its campaign on its site.
 
-    A bundle that corrects another run and has no revision yet belongs to the folder of its date.
-    UserError if the start of the bundle is not a time.
+    It is the folder that has a revision of the same run.  Without one it is a new folder; for a
+    bundle that corrects another run, it is the first folder of its date.  UserError if the start of
+    the bundle is not a time.
     """
     start = bundle_manifest.data["started"]
     date = _DATE_PATTERN.match(start)
@@ -195,13 +196,13 @@ def publish(
 
 
 def _existing_revision(
-    night: Path, bundle_manifest: Manifest, correction: Correction | None
+    folder: Path, bundle_manifest: Manifest, correction: Correction | None
 ) -> Path | None:
     """The newest revision of the same measurement; None without one, UserError if damaged."""
     correction_facts = (
         {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
     )
-    for path in reversed(store.revisions(night)):
+    for path in reversed(store.revisions(folder)):
         facts = store.read_facts(path)
         if facts is None:
             if correction or not _is_damaged_copy(path, bundle_manifest):

@@ -279,7 +279,10 @@ def render_csv(table: Table) -> str:
 
 
 def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
-    """The CSV columns of one column of a table, each with its heading first."""
+    """The CSV columns of one column of a table: values and, if any, unit, interval and verdict.
+
+    Each begins with its heading.
+    """
     numbers: list[Quantity | None] = []
     for cell in cells:
         (first, *rest) = cell.content_tuple or ("",)

@@ -167,7 +167,7 @@ def _autogroup_diagnosis(blocks: Sequence[AATestBlock], autogroup: bool | None) 
 
 
 def _resolution_diagnosis(blocks: Sequence[AATestBlock], levels: Levels) -> Diagnosis:
-    """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
+    """Say which differences can be seen here now, by the interval of B over A of an A/A test."""
     result = judge({"A/A": [block.ratio_b_to_a for block in blocks]}, levels)["A/A"]
     interval, low, high = result.interval, result.interval.low, result.interval.high
     if low is None or high is None:

@@ -137,10 +137,10 @@ _PMIX_PACKAGES = ("pmix", "hwloc", "libevent")
 def cluster_packages(
     template: str, facts: MachineFacts, base: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the content of ``packages.yaml`` of a cluster, and what of it the user has to set.
+    """Return the ``packages.yaml`` of a cluster, and what the user has to set in it.
 
     `template` is the text of the shipped ``packages.yaml``, for the first of `SCHEDULERS`; `base`
-    the fabric.
+    names the fabric.
     """
     scheduler, shipped = facts.scheduler, schedulers.SCHEDULERS[0]
     text = template.replace(

@@ -208,7 +208,7 @@ class HistorySummary(BaseModel):
 
     `overall_levels` has a value for each night.  `nights` counts imported ones, too.  `page_sha256`
     is the digest of the history page, "" without one.  `headline_values` are those of its newest
-    nights. `source_digest` changes with whatever the page is made from.
+    nights.  `source_digest` changes with whatever the page is made from.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -73,7 +73,7 @@ class FlakyNode:
     """A flaky node, or two that failed only together and cannot be told apart, by their `names`.
 
     `counts` are (failed, all) launches on it, `other_counts` those on other nodes in the same
-    nights. `chance` is the probability of such a node by chance, over all nodes and windows.
+    nights.  `chance` is the probability of such a node by chance, over all nodes and windows.
     """
 
     names: tuple[str, ...]

@@ -298,7 +298,10 @@ class BenchmarkCurves:
 
     @property
     def round_trips_waited(self) -> float | None:
-        """Round trips waited for at the fastest host; None if there is only one round-trip time."""
+        """The added time over the added round-trip time, at the fastest host;
+
+        None with a single RTT.
+        """
         min_rtt, max_rtt = self.rtts_ms[0], self.rtts_ms[-1]
         if min_rtt == max_rtt:
             return None
