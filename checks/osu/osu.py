@@ -40,9 +40,10 @@ _HELP_LINE_PATTERN = re.compile(r"^\s*-h\b", re.MULTILINE)
 class find_osu(OnSimulatedHosts, ProgramList, rfm.CompileOnlyRegressionTest):
     """Finds the programs below the prefix in the environment's extras (``osu_prefix``).
 
-    Folders and options differ by version: ``<benchmark>.help`` in the stage folder has the options
-    of each program.  A launch of one rank prints it, where launches run: a program built for
-    SimGrid starts under smpirun only, one whose MPI was built for Slurm's PMI under srun.
+    Folders and options differ by version, so each program prints its options into
+    ``<benchmark>.help`` in the stage folder.  It runs as a launch of one rank on the partition: a
+    program built for SimGrid starts under smpirun only, one whose MPI was built for Slurm's PMI
+    under srun.
     """
 
     valid_systems = ["*"]

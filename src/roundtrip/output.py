@@ -382,7 +382,7 @@ def json_text(model: type[OutputObject], content: Mapping[str, Any]) -> str:
 
 
 def json_schema_text(model: type[OutputObject]) -> str:
-    """The JSON Schema of an answer."""
+    """The JSON Schema of what a command prints with ``--json``."""
     content = model.model_json_schema(mode="serialization")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps({**dialect, **content}, indent=1)

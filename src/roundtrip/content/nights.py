@@ -243,7 +243,7 @@ def judge_all_series(
 ) -> NightVerdicts:
     """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
-    `acceptances` make levels the baseline; the renamings among them carry these on.  Steps that
+    `acceptances` make levels the baseline, also under the new name of a renamed series.  Steps that
     began before the date `since` are no alarm.  `histories`, if known, are the histories of all
     series by these settings.
     """

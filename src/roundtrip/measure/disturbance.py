@@ -99,8 +99,7 @@ def _machine_reasons(
 def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: DisturbanceLimits
 ) -> Iterator[str]:
-    """Yield the reason if the CPU limit of a cgroup, which ranks of a host may share, stopped
-    ranks."""
+    """Yield the reason if a CPU limit (cgroup) stopped ranks; ranks of one host may share a cgroup."""
     ranks_on = Counter(entry["host"] for entry in placement)
     hosts = {entry["rank"]: entry["host"] for entry in placement}
     worst, words = 0.0, ""

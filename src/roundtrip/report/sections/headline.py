@@ -125,7 +125,8 @@ class Headline:
 def study_headline(data: BundleData, study: Study) -> Headline | None:
     """The main values of `study`; None without any.
 
-    Of too many toolchains, the best ones in the first row are shown, then those in other rows.
+    If there are too many toolchains, it has those that are best in the first row, then those that
+    only other rows have.
     """
     level = ConfidenceLevel(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}

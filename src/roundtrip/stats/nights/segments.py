@@ -192,9 +192,9 @@ class _ProposedChangePoints:
         self._statistics: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
 
     def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
-        """Return a fit; the nights beside each of its change points support it, too.
+        """Return a fit whose change points are also supported by the nights beside each of them.
 
-        Its criterion is worse for each plain one that it lacks.
+        Its criterion is worse for each plain change point without one of its own nearby.
         """
         points: Sequence[int] = self._points
         while True:
