@@ -99,7 +99,7 @@ def _machine_reasons(
 def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: DisturbanceLimits
 ) -> Iterator[str]:
-    """Yield the reason if a CPU limit (cgroup) stopped ranks; ranks of one host may share a cgroup."""
+    """Yield the reason if a CPU limit stopped ranks; the ranks of a host may share its cgroup."""
     ranks_on = Counter(entry["host"] for entry in placement)
     hosts = {entry["rank"]: entry["host"] for entry in placement}
     worst, words = 0.0, ""
