@@ -126,11 +126,10 @@ def judge_series(
 class JudgedSeries:
     """One series and its verdict; its step, if any, began on `step_night`.
 
-    `change_night` is the night near the step at which something changed.  `changes` are the changes
-    near the step or, if the series is worse last night, of that night.  `changes_by_step` has the
-    changes near each change point, in order.  `emulation_label` says what is emulated or simulated,
-    else it is "".  `acceptance` is the newest annotation that accepts the level.
-    `revision_sentences` say how earlier reports are revised.
+    `change_night` is the night near the step at which something changed.  `changes` are those near
+    the step or, if the series is worse last night, of that night.  `changes_by_step` has those near
+    each change point.  `emulation_label` is "" if it is measured.  `acceptance` is the newest
+    annotation that accepts the level.  `revision_sentences` say how earlier reports are revised.
     """
 
     data: HistorySeries
