@@ -63,6 +63,20 @@ def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
     assert watch() == ""
 
 
+def test_a_failed_build_is_shown_with_its_first_error(tmp_path: Path) -> None:
+    out = io.StringIO()
+    watch = session._BuildProgress(2, TerminalProgress("Tiny", Console(file=out)))
+    watch.folder = tmp_path
+    for environ, text in (("a", "main.cpp:3:5: error: no such type\n"), ("b", "")):
+        folder = tmp_path / "stage" / "local" / "smp" / environ / "build_netpipe_4e63f512"
+        folder.mkdir(parents=True)
+        (folder / "rfm_build.out").write_text(text)
+        watch.on_event("FAIL", BUILD.replace("+a", f"+{environ}"))
+    first, second = out.getvalue().splitlines()
+    assert first.endswith("FAIL: build_netpipe with a: main.cpp:3:5: error: no such type")
+    assert second.endswith("FAIL: build_netpipe with b")
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.2, "0 s"), (99, "99 s"), (600, "10 min"), (7000, "1 h 57 min")]
 )

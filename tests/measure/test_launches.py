@@ -117,7 +117,8 @@ def test_a_session_that_stops_keeps_copies(two_launches: SyntheticTree, is_copie
 def test_the_first_error_of_a_build(tree: SyntheticTree, output: str, words: str) -> None:
     shutil.rmtree(tree.launch_folder(1, ENVIRON))
     name, error = f"build_workloads ~local:smp+{ENVIRON}", "build error: build job failed"
-    facts = {"display_name": name, "fixture": True, "fail_phase": "compile", "fail_reason": error}
+    facts = {"display_name": name, "fixture": True, "fail_reason": error}
+    facts |= {"fail_phase": "compile_wait"}  # as ReFrame writes it
     facts["stagedir"] = "/anywhere/build_workloads_1"
     build = tree.report_entry(1, ENVIRON, "fail", **facts)
     tree.write_report(1, [build, tree.report_entry(1, ENVIRON, "fail_deps", stagedir=None)])

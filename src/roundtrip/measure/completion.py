@@ -153,16 +153,23 @@ class SessionReport:
 def _test_with_build_error(test: ReportedTest, folder: Path, root: Path | None) -> ReportedTest:
     """Return `test`; if it is a failed build, its reason gets the first error of the build's
     output."""
-    if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
+    # ReFrame starts a build in phase `compile`, and finds that it failed in `compile_wait`.
+    if not (test.is_fixture and test.fail_phase.startswith("compile") and test.result == "fail"):
         return test
-    for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder_name)}/rfm_build.*")):
-        if file.suffix not in (".out", ".err"):
-            continue
-        with contextlib.suppress(UserError):
-            text = files.read_in_tree(file, root, 1 << 22).decode(errors="replace")
-            if match := _BUILD_ERROR_PATTERN.search(text):
-                return replace(test, fail_reason=f"{test.fail_reason}: {_first_line(match[0])}")
+    for stage_folder in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder_name)}")):
+        if error := first_build_error(stage_folder, root):
+            return replace(test, fail_reason=f"{test.fail_reason}: {error}")
     return test
+
+
+def first_build_error(stage_folder: Path, root: Path | None = None) -> str:
+    """Return the first error that the build in `stage_folder` printed, in one line; "" if none."""
+    for name in ("rfm_build.err", "rfm_build.out"):
+        with contextlib.suppress(UserError):
+            text = files.read_in_tree(stage_folder / name, root, 1 << 22).decode(errors="replace")
+            if match := _BUILD_ERROR_PATTERN.search(text):
+                return _first_line(match[0])
+    return ""
 
 
 #: Messages about the failed rank: Open MPI's mpirun (before and since 5), MPICH; launchers of

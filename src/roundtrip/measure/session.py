@@ -17,7 +17,7 @@ from pathlib import Path
 
 from roundtrip import files
 from roundtrip.measure import reader, scheduler
-from roundtrip.measure.completion import SessionReport
+from roundtrip.measure.completion import SessionReport, first_build_error
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, describe_duration
 from roundtrip.measure.tree import RunTree
@@ -286,7 +286,7 @@ def build_programs(
     site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
 ) -> None:
     """Let ReFrame build all programs that the cases `expected` need, without launching them.  A
-    failed build is only shown: its launches will fail with the reason."""
+    failed build is only shown, with its first error: its launches will fail with the reason."""
     groups = group_builds(expected)
     watch = _BuildProgress(sum(len(group) for group in groups), progress)
     progress.begin_builds(watch.build_count, watch)
@@ -338,7 +338,8 @@ class _BuildProgress:
         else:
             self._durations_s.append(time.monotonic() - self._start)
             self._name = ""
-            self._progress.show_result(event, name)
+            error = first_build_error(self._newest_output.parent) if event == "FAIL" else ""
+            self._progress.show_result(event, ": ".join(filter(None, (describe_test(name), error))))
 
     def __call__(self) -> str:
         if not self._name:
@@ -353,11 +354,16 @@ class _BuildProgress:
         remaining_s = build_s - elapsed_s + other_builds * max([build_s, *self._durations_s])
         return f"{self._name}: step {step} of {steps}, about {describe_duration(remaining_s)} left"
 
-    def _last_step(self) -> tuple[int, int]:
+    @property
+    def _newest_output(self) -> Path:
+        """The output of the newest build; an empty path without one."""
         # The stamp of a file begins with the time of its last change.
-        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=files.change_stamp)
+        outputs = self.folder.glob("stage/**/rfm_build.out")
+        return max(outputs, key=files.change_stamp, default=Path())
+
+    def _last_step(self) -> tuple[int, int]:
         try:
-            steps = _BUILD_STEP_PATTERN.findall(outputs[-1].read_bytes())
+            steps = _BUILD_STEP_PATTERN.findall(self._newest_output.read_bytes())
             return int(steps[-1][0]), int(steps[-1][1])
         except (IndexError, OSError):
             return 0, 0
