@@ -124,6 +124,17 @@ def test_it_claims_in_the_report_what_it_plans(
     assert figure.alt_text == "Operation time: Open MPI, 2 ranks in one node"
 
 
+def test_a_variant_that_is_no_arm_is_named() -> None:
+    """As where the program spells an arm differently."""
+    data = measured_bundle([MeasuredCase("C", {"putt": 10, "send": 40})])
+    _, part = shown(Declared(), data)
+    (warning,) = part.warnings
+    assert warning.startswith(f"study {STUDY} declares no arm putt of {METRIC}, ")
+    assert warning.endswith("; right: put, send")
+    _, part = shown(Declared(), measured_bundle([MeasuredCase("C", {"put": 10, "send": 40})]))
+    assert part.warnings == ()
+
+
 def test_a_rate_is_better_where_it_is_higher() -> None:
     data = measured_bundle([MeasuredCase("C", {"put": 40, "send": 10})])
     rates = data.samples.with_columns(metric=pl.lit("bandwidth"), unit=pl.lit("MB/s"))

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import typer
 from typer import Argument, Option
@@ -129,8 +129,10 @@ def _write_comparison(
         text = forms.as_json(comparison, everything)
     elif form is ComparisonFormat.MARKDOWN:
         text = forms.as_markdown(comparison, everything)
-    else:
+    elif form is ComparisonFormat.JUNIT:
         text = forms.as_junit(comparison, everything)
+    else:
+        assert_never(form)
     if output is None:
         typer.echo(text, nl=False)
     else:

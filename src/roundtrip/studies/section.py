@@ -104,6 +104,7 @@ class DerivedSection:
             answers=tuple(answers),
             panel_answers=tuple(panel_answers),
             answer_gallery=picture,
+            warnings=(*part.warnings, *(one.warning for one in self._metrics if one.warning)),
         )
 
 
@@ -136,6 +137,15 @@ class _MetricSection:
     def is_measured(self) -> bool:
         """Whether a launch has a value of the metric."""
         return bool(self._panels.panels)
+
+    @property
+    def warning(self) -> str:
+        """Names the measured variants that are no arms, and so left out; "" without one."""
+        variants = self._panels.launch_values["variant"].unique().sort()
+        if not (others := [name for name in variants if name not in self._arms]):
+            return ""
+        lack = f"study {self._study.name} declares no arm {', '.join(others)} of {self.metric}"
+        return f"{lack}, and its section leaves it out; right: {', '.join(self._arms)}"
 
     def blocks(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Iterator[Block]:
         """The values of all arms, then the verdicts, if arms are contrasted."""

@@ -198,8 +198,9 @@ def _launch_counts_table(data: BundleData) -> Table:
         counts = [int((status == name).sum()) for name in STATUSES]
         disturbed_count = group.filter(pl.col("disturbed").fill_null(False)).height
         rows.append((Cell(cases[str(case_id)]), *count_cells(*counts, disturbed_count)))
-    names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
-    columns = (Column("Case"), *number_columns(*names))
+    names = ("completed" if name == "passed" else name for name in STATUSES)
+    headings = (name.capitalize() for name in (*names, "disturbed"))
+    columns = (Column("Case"), *number_columns(*headings))
     skipped_count = len(cases) - len(rows)
     exception_clause = f" except {units.plural(skipped_count, 'skipped case')}, listed below"
     caption = f"Every case of the campaign{exception_clause if skipped_count else ''}."
