@@ -131,7 +131,7 @@ def test_every_shipped_campaign_is_looked_at() -> None:
     assert names <= set(by_name)
     for name in set(by_name) - names:
         claims = outlook(by_name[name])
-        assert not claims.claim_count or claims.reach is Decidability.ALONE, name
+        assert claims.warning() is None, f"{name}.toml, with {len(EIGHT)} toolchains"
 
 
 def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:
