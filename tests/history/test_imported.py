@@ -1,6 +1,7 @@
 """What ReFrame 4.0 to 4.10 wrote is read whole; tables that somebody changed; directions."""
 
 import gzip
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import imported_nights, sources
 from roundtrip.history.directions import lower_is_better
 from roundtrip.history.imported_nights import VALUES
+from roundtrip.measure import store
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {
@@ -52,6 +55,17 @@ def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> Non
 def test_another_table_is_refused(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         imported_nights.read_values(write(tmp_path, **changes))
+
+
+def test_of_many_imports_the_faulty_one_is_named(tmp_path: Path) -> None:
+    for name, changes in (("a", {}), ("b", {"facts": "["}), ("c", {})):
+        folder = store.imports_folder(tmp_path) / name
+        folder.mkdir(parents=True)
+        digest = files.sha256(write(folder, **changes).read_bytes())
+        source = json.dumps({"schema": 1, "values": digest})
+        (folder / store.IMPORT_SOURCE_FILE).write_text(source)
+    with pytest.raises(UserError, match="imported/b/values.parquet:1: not JSON"):
+        imported_nights.read_imports(tmp_path, 0.95)
 
 
 @pytest.mark.parametrize(("size", "part"), [(1000, 1000), (1000, 300), (1001, 1001), (1001, 300)])

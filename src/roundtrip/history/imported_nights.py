@@ -158,23 +158,27 @@ KNOWN_VALUES = {**VALUES, "file": pl.String, "folder": pl.String, "zone": pl.Str
 
 def read_known_values(site: Path) -> pl.DataFrame:
     """Return columns `KNOWN_VALUES` of all imports; UserError for a damaged or foreign import."""
-    frames = [pl.DataFrame(schema=KNOWN_VALUES)]
-    for folder, values in _read_imports(site):
+    values = _read_all_values(site)
+    folders, names = [], []
+    for folder in store.import_folders(site):
+        path = str(store.file_path(folder, _VALUES))
         source = require_intact_import(folder)
         files_in, options = source.get("files"), source.get("options")
-        names = {
-            str(entry.get("sha256")): PurePath(str(entry.get("name"))).name
+        zone = str(options.get("timezone")) if isinstance(options, dict) else ""
+        folders.append((path, f"{folder.parent.name}/{folder.name}", zone))
+        names += [
+            (path, str(entry.get("sha256")), PurePath(str(entry.get("name"))).name)
             for entry in (files_in if isinstance(files_in, list) else ())
             if isinstance(entry, dict)
-        }
-        frames.append(
-            values.with_columns(
-                file=pl.col("digest").replace_strict(names, default="", return_dtype=pl.String),
-                folder=pl.lit(f"{folder.parent.name}/{folder.name}"),
-                zone=pl.lit(str(options.get("timezone") if isinstance(options, dict) else "")),
-            )
-        )
-    return pl.concat(frames)
+        ]
+    folder_columns, name_columns = (
+        dict.fromkeys(columns, pl.String)
+        for columns in (("path", "folder", "zone"), ("path", "digest", "file"))
+    )
+    folder_rows = pl.DataFrame(folders, folder_columns, orient="row")
+    name_rows = pl.DataFrame(names, name_columns, orient="row").unique(["path", "digest"])
+    known = values.join(folder_rows, on="path").join(name_rows, on=["path", "digest"], how="left")
+    return known.select(*VALUES, pl.col("file").fill_null(""), "folder", "zone")
 
 
 def write_import(
@@ -210,22 +214,28 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     UserError for a damaged or foreign import.
     """
-    values = [frame for _, frame in _read_imports(site)]
-    frames = form_nights(pl.concat([pl.DataFrame(schema=VALUES), *values]), level)
+    frames = form_nights(_read_all_values(site).select(*VALUES), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_valid_rows(frame, row, store.imports_folder(site))
     return frames
 
 
-def _read_imports(site: Path) -> list[tuple[Path, pl.DataFrame]]:
-    """The imports of a site and their tables; UserError for a damaged or foreign import."""
+def _read_all_values(site: Path) -> pl.DataFrame:
+    """The tables of all imports of a site, with the `path` of each; UserError as `read_values`."""
     folders = store.import_folders(site)
-    for path in folders:
-        require_intact_import(path)
-    tables = [store.file_path(path, _VALUES) for path in folders]
-    if tables:
-        reader.require_decodable_tables(tables)
-    return [*zip(folders, map(read_values, tables), strict=True)]
+    for folder in folders:
+        require_intact_import(folder)
+    tables = [store.file_path(folder, _VALUES) for folder in folders]
+    if not tables:
+        return pl.DataFrame(schema={**VALUES, "path": pl.String})
+    reader.require_decodable_tables(tables)
+    try:  # a log that grows every night has hundreds of imports, and each call takes time
+        values = pl.read_parquet(tables, glob=False, include_file_paths="path")
+        _require_valid_values(values.drop("path"), store.imports_folder(site))
+    except (UserError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        frames = [read_values(file).with_columns(path=pl.lit(str(file))) for file in tables]
+        values = pl.concat(frames)
+    return values
 
 
 def require_intact_import(path: Path) -> dict[str, Any]:
@@ -246,6 +256,12 @@ def read_values(file: Path) -> pl.DataFrame:
     """Return the table of an import, columns `VALUES`; UserError for a broken or other table."""
     with bundle_tables.parquet_errors(file):
         table = pl.read_parquet(file)
+    _require_valid_values(table, file)
+    return table
+
+
+def _require_valid_values(table: pl.DataFrame, file: Path) -> None:
+    """UserError about `file` unless `table` has values as imports have."""
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)
     bundle_tables.require_valid_rows(table, ImportedValue, file)
@@ -253,7 +269,6 @@ def read_values(file: Path) -> pl.DataFrame:
         facts = files.parse_json(text, file)
         if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):
             raise UserError("facts of a session are no texts", file)
-    return table.select(*VALUES)
 
 
 #: Columns that identify a value in all logs and reports.
