@@ -202,7 +202,7 @@ def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) ->
 
 
 #: A sentence that fits two lines of the page.
-_SHORT = 220
+_SHORT = 230
 
 
 @pytest.fixture

@@ -112,9 +112,9 @@ def test_it_claims_in_the_report_what_it_plans(
     claims, part = shown(study, data)
     assert plan.count == len(claims) == len(sizes)
     (answer,), (panel,) = part.answers, part.panel_answers
-    assert printable(str(answer.text[0])) == f"Put is 3.2 times as fast{where}."
+    assert printable(str(answer.text[0])) == f"Put is 3.2 times as fast as Send{where}."
     assert panel.status_colour == "plain"
-    assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast{where}."
+    assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast as Send{where}."
     numbers, verdicts = part.tables
     assert len(numbers.rows) == len(sizes)
     ((name, *ratios),) = verdicts.rows
@@ -208,8 +208,8 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
     medians = [sorted(ratios)[len(ratios) // 2] for ratios in claims.values()]
     assert medians[1] == pytest.approx(medians[0] / 2)
     assert [printable(str(answer.text[0])) for answer in part.answers] == [
-        "Put is 3.2 times as fast.",
-        "Put (bandwidth) is 61 % faster.",
+        "Put is 3.2 times as fast as Send.",
+        "Put (bandwidth) is 61 % faster than Send.",
     ]
     assert [table.caption.partition(".")[0] for table in part.tables] == [
         "Operation time in µs, median over launches",
@@ -270,8 +270,8 @@ def test_each_setting_has_its_own_answer_and_names_it() -> None:
     slow = MeasuredCase("D", {"put": 40, "send": 10}, row_changes=changes)
     _, part = shown(Declared(), measured_bundle([MEASURED, slow]))
     assert [printable(str(answer.text[0])) for answer in part.answers] == [
-        "2 ranks in one node: Put is 3.2 times as fast.",
-        "4 ranks on fewer processors: Put is 3.2 times slower.",
+        "2 ranks in one node: Put is 3.2 times as fast as Send.",
+        "4 ranks on fewer processors: Put is 3.2 times slower than Send.",
     ]
     assert [str(answer.text[0].text) for answer in part.panel_answers] == [
         "Open MPI, 2 ranks in one node",
@@ -286,7 +286,7 @@ def test_many_settings_are_counted_and_no_size_is_pooled_without_its_name() -> N
     ]
     _, part = shown(Declared(), measured_bundle(cases))
     (answer,) = part.answers
-    assert str(answer.text[0]) == "7 settings: Put is 3.2 times as fast."
+    assert str(answer.text[0]) == "7 settings: Put is 3.2 times as fast as Send."
 
 
 def test_without_compared_sizes_the_largest_message_is_compared() -> None:

@@ -198,7 +198,8 @@ def cost_sentence_colour(points: Iterable[PointVerdict]) -> StatusColour:
 def cost_sentence(
     subject: str, base: str, points: Sequence[PointVerdict], *, names_sizes: bool = False
 ) -> str:
-    """A sentence, without its full stop, on the cost of `subject` over `base`.
+    """A sentence, without its full stop, on the cost of `subject` over `base`, which its first
+    clause names.
 
     `points` has every size and panel to be compared, measured or not, or is empty.  `names_sizes`:
     also where a verdict holds at all of them.
@@ -232,13 +233,19 @@ def _verdict_clause(
     medians = [point.verdict.interval.median for point in points if point.verdict]
     if verdict is Verdict.SLOWER:
         times = [1 / ratio for ratio in medians]
-        cost = f"costs {units.range_text([time - 1 for time in times], 100, 2)}{_NO_BREAK_SPACE}%"
+        shares = units.range_text([time - 1 for time in times], 100, 2)
+        cost = f"costs {shares}{_NO_BREAK_SPACE}% over {base}"
         if min(medians) < display.MAX_RATIO_AS_FACTOR:
-            cost = f"is {units.range_text(times, digits=2)} times slower"
-        return f"{subject} {cost}{where_suffix}".strip()
+            cost = f"is {units.range_text(times, digits=2)} times slower than {base}"
+        return f"{subject} {cost}{where_suffix}"  # of the clauses it is the first
     if verdict is Verdict.FASTER:
         gains = units.speed_ratio_text(min(medians), max(medians))
-        return f"{subject} {'is ' if subject else ''}{gains}{where_suffix}".strip()
+        than = "as" if gains.endswith("as fast") else "than"
+        return (
+            f"{subject} is {gains} {than} {base}{where_suffix}"
+            if subject
+            else f"{gains}{where_suffix}"
+        )
     if verdict is Verdict.ON_PAR:
         distance = max(max(ratio, 1 / ratio) - 1 for ratio in medians)
         # Rounded up to whole percents, so that the text does not understate it.
