@@ -236,11 +236,13 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
     bad_row = row(1).replace("|1|", "|x|")
     status, _, rejects = run(log(tmp_path / "logs", row(1), bad_row))
     assert status == 1
-    assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
+    assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number: right is such as 1.5"]
     assert "nid00" not in imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0]
     assert imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0].count("+") == 1
     (folder,) = reports.iterdir()
-    assert (folder / "set-aside.txt").read_text() == "Check.log:3: lat is not a number\n"
+    assert (
+        folder / "set-aside.txt"
+    ).read_text() == "Check.log:3: lat is not a number: right is such as 1.5\n"
     for file in folder.iterdir():
         assert b"nid00" not in file.read_bytes()
         assert str(tmp_path).encode() not in file.read_bytes()

@@ -32,7 +32,7 @@ def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[R
 @pytest.mark.parametrize(
     ("bad_row", "reason"),
     [
-        (row("x"), "bw is not a number"),
+        (row("x"), "bw is not a number: right is such as 1.5"),
         (row("nan"), "bw is not finite"),
         (row("-inf"), "bw is not finite"),
         (row(1, "yesterday"), perflog.NO_TIME),
@@ -57,7 +57,7 @@ def test_a_faulty_value_costs_no_other_value_of_its_row() -> None:
     head = f"{HEAD}|lat_value|lat_unit|err_value|err_unit"
     rows, rejects = parse(head, f"{row(1)}|nan|us|x|us", f"{row('inf')}|2|us|3|us")
     assert rows == [(2, 1), (3, 2), (3, 3)]
-    reasons = ["lat is not finite", "err is not a number", "bw is not finite"]
+    reasons = ["lat is not finite", "err is not a number: right is such as 1.5", "bw is not finite"]
     assert rejects == [Reject(line, text) for line, text in zip((2, 2, 3), reasons, strict=True)]
 
 

@@ -192,8 +192,8 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
     verdicts, judged_series, relaunch = result.verdicts, result.judged_series, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items())
-    number = len(verdicts.calendar.nights)
-    nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
+    dates = dict.fromkeys((first[:10], last[:10]))
+    nights = f"{units.plural(len(verdicts.calendar.nights), 'night')}, {' to '.join(dates)}"
     print(f"{result.campaign} on {site}: {nights}; {len(verdicts.judged_series)} series: {counts}")
     if relaunch.sentence:
         print(f"  {hosts.insert_names(printable(relaunch.sentence))}")

@@ -152,7 +152,8 @@ _VALUES, _REJECTS = "values.parquet", "set-aside.txt"
 IMPORT_FILES = (store.IMPORT_SOURCE_FILE, _VALUES, _REJECTS)
 
 
-#: Columns of `read_known_values`: also the name of the file, the import, and the zone of its times.
+#: Columns of `read_known_values`: also the name of the file, the folder of the import below that of
+#: reports, and the zone of its times.
 KNOWN_VALUES = {**VALUES, "file": pl.String, "folder": pl.String, "zone": pl.String}
 
 
@@ -165,7 +166,7 @@ def read_known_values(site: Path) -> pl.DataFrame:
         source = require_intact_import(folder)
         files_in, options = source.get("files"), source.get("options")
         zone = str(options.get("timezone")) if isinstance(options, dict) else ""
-        folders.append((path, f"{folder.parent.name}/{folder.name}", zone))
+        folders.append((path, "/".join(folder.parts[-4:]), zone))
         names += [
             (path, str(entry.get("sha256")), PurePath(str(entry.get("name"))).name)
             for entry in (files_in if isinstance(files_in, list) else ())

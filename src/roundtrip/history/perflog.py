@@ -211,7 +211,7 @@ def _value_fault() -> pl.Expr:
     is_nobody = pl.any_horizontal(identity.is_in(_EMPTY_TEXTS))
     return (
         pl.when(pl.col("value").is_null())
-        .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
+        .then(pl.format("{} is not a number: right is such as 1.5", pl.col("metric").str.head(100)))
         .when(~pl.col("value").is_finite())
         .then(pl.format("{} is not finite", pl.col("metric").str.head(100)))
         .when(pl.col("time").is_null() | ~pl.col("time").is_between(MIN_TIME, MAX_TIME))

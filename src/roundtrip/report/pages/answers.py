@@ -134,8 +134,9 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
         ratios = [newest_night.ratio for newest_night in newest_nights if newest_night]
         night = verdicts.calendar.nights[-1]
         rest = (
-            f"({verdicts.calendar.describe(night)}): {units.ratio_range_text(ratios)} times the "
-            "level, outside the range that earlier nights predict. What changed: "
+            f"({verdicts.calendar.describe(night)}): {_first_title(judged_series)}: "
+            f"{units.ratio_range_text(ratios)} times the level, outside the range that earlier "
+            "nights predict. What changed: "
             f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. "
             f"{confirmation_sentence}"
         )
@@ -156,8 +157,8 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         (night, verdict), judged_series = group, groups[group]
         ratios = [series.judgement.step.ratio for series in judged_series if series.judgement.step]
         rest = (
-            f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
-            "the level before. Changed then: "
+            f"since {verdicts.calendar.describe(night)}: {_first_title(judged_series)}: "
+            f"{units.ratio_range_text(ratios)} times the level before. Changed then: "
             f"{describe_changes(_step_change_texts(judged_series))}."
         )
         prefix = "New: " if news[group] else ""
@@ -204,7 +205,7 @@ def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         yield make_answer(first, " as baseline.")
     if group := [series for series in verdicts.judged_series if series.has_negligible_step]:
         first = f"{len(group)} of {total} series changed by less than the minimum effect"
-        yield make_answer(first, " of their metric, which gives no verdict.")
+        yield make_answer(first, " of the metric, which gives no verdict.")
     if group := verdicts.with_verdict(Verdict.UNCHANGED):
         step_text = _median_detectable_step(verdicts, group)
         who = "Half of them" if len(group) > 1 else "It"

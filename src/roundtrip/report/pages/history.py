@@ -28,7 +28,7 @@ from roundtrip.report.pages.answers import (
     night_pairs,
     series_with_figures,
 )
-from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 from roundtrip.stats.settings import NightSettings
 
 #: Maximum changes of provenance that a row names; the figure of the series has all of them.
@@ -234,6 +234,8 @@ def _findings_text(
     if drift := series_history.drift:
         ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
         sentences.append(f"Drift: {ratio} times in a year.")
+    if series.judgement.verdict is Verdict.WANDERING:
+        sentences.append("Its level moves slowly up and down, so no step is claimed.")
     if series.is_intermittent:
         sentences.append(f"The share of bad nights has changed: {series.judgement.ratio_text}.")
     if (newest := series_history.newest_night) and newest.is_outside:
