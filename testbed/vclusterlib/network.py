@@ -1,4 +1,4 @@
-"""Links, addresses and neighbours of the head, as scripts for ``ip -batch``; and running them.
+"""Links, addresses and neighbours of the cluster, as scripts for ``ip -batch``; and running them.
 
   wan   f-a1..f-aN on bridge brA, f-b1..f-bM on bridge brB; pA and pB end the WAN link
         userspace: pA = wA and pB = wB are veth pairs, our link forwards between wA and wB

@@ -127,11 +127,10 @@ def read_table(
     names: Sequence[str] | None = None,
     optional_columns: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """Read a parquet file of rows `row`, with all columns or only `names`;
-
-    UserError for other columns.
+    """Read a parquet file of rows `row`, with all columns or only `names`.
 
     `optional_columns`, by default those newer than the table, may be missing: they are null.
+    UserError for other columns.
     """
     with parquet_errors(file):
         table = scan_table(file, row, optional_columns).head(_MAX_ROWS + 1)

@@ -28,7 +28,7 @@ _EVENT_LINE_PATTERN = re.compile(
     r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$"
 )
 _TEST_NAME_PATTERN = re.compile(
-    r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)"
+    r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/(?P<hash>[0-9a-f]{8}) @\S+\+(?P<environ>\S+)"
 )
 _BUILD_STEP_PATTERN = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
 _REPORT_FILE = "report.json"
@@ -338,7 +338,7 @@ class _BuildProgress:
         else:
             self._durations_s.append(time.monotonic() - self._start)
             self._name = ""
-            error = first_build_error(self._newest_output.parent) if event == "FAIL" else ""
+            error = self._first_error(name) if event == "FAIL" else ""
             self._progress.show_result(event, ": ".join(filter(None, (describe_test(name), error))))
 
     def __call__(self) -> str:
@@ -354,16 +354,19 @@ class _BuildProgress:
         remaining_s = build_s - elapsed_s + other_builds * max([build_s, *self._durations_s])
         return f"{self._name}: step {step} of {steps}, about {describe_duration(remaining_s)} left"
 
-    @property
-    def _newest_output(self) -> Path:
-        """The output of the newest build; an empty path without one."""
-        # The stamp of a file begins with the time of its last change.
-        outputs = self.folder.glob("stage/**/rfm_build.out")
-        return max(outputs, key=files.change_stamp, default=Path())
+    def _first_error(self, name: str) -> str:
+        """Return the first error that the build `name` printed; "" if none."""
+        match = _TEST_NAME_PATTERN.match(name)
+        if match is None:
+            return ""
+        folders = self.folder.glob(f"stage/*/*/{match['environ']}/*_{match['hash']}")
+        return next(filter(None, map(first_build_error, folders)), "")
 
     def _last_step(self) -> tuple[int, int]:
+        # The stamp of a file begins with the time of its last change.
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=files.change_stamp)
         try:
-            steps = _BUILD_STEP_PATTERN.findall(self._newest_output.read_bytes())
+            steps = _BUILD_STEP_PATTERN.findall(outputs[-1].read_bytes())
             return int(steps[-1][0]), int(steps[-1][1])
         except (IndexError, OSError):
             return 0, 0

@@ -140,7 +140,7 @@ class Site:
 
     @property
     def warnings(self) -> list[str]:
-        """A line for each former spelling in site.toml."""
+        """One line about the former spellings in site.toml and its bases, if there are any."""
         return self._warnings if self.site_data else []
 
     @cached_property

@@ -355,11 +355,10 @@ class Scheduler:
         return ""
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:
-        """Return how ReFrame learns the results of jobs, and "", as sentences;
+        """Return a sentence on how ReFrame learns the results of jobs, and "".
 
-        None if that needs no check.
-
-        If it cannot learn them, return the fault, and the name of the ReFrame scheduler that can.
+        If it cannot learn them, the sentence says why, and the name of the ReFrame scheduler that
+        can is returned beside it.  None if nothing is to be checked.
         """
         return None
 
