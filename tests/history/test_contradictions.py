@@ -54,6 +54,13 @@ def test_jobs_of_one_second_count_in_two_logs() -> None:
     assert check(table((1.7, "us", 4), file="Check-2.log")) == []
 
 
+@pytest.mark.parametrize("name", ["Check.log.1", "Check.log-20261105.gz"])
+def test_a_rotated_log_is_the_same_log(name: str) -> None:
+    moved = table((1.5, "us", 3), (1.6, "us", 4), hour=0, file=name)
+    (reason,) = check(moved, zone="Europe/Berlin")
+    assert "but in UTC in an earlier import of Check.log: say --timezone UTC" in reason
+
+
 @pytest.mark.parametrize("rows", [[(1.5, "us", 3)], [(1.7, "us", 5)]], ids=["same", "new"])
 def test_another_direction_is_told(rows: list[tuple[float, str, int]]) -> None:
     known = pl.concat([FIRST, FIRST.with_columns(folder=pl.lit("imported/2"))])
@@ -72,6 +79,8 @@ def test_another_zone_is_told_unless_times_have_their_own() -> None:
         "say --timezone UTC, or remove imported/1, then import again"
     ]
     assert check(FIRST, zone="Europe/Berlin") == []
+    grown = pl.concat([FIRST, table((1.7, "us", 5))])
+    assert check(grown, zone="Europe/Berlin") == []
     other_session = moved.with_columns(session=pl.col("time"))
     assert check(other_session, zone="Europe/Berlin") == []
 

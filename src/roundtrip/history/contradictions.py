@@ -9,6 +9,7 @@ import polars as pl
 
 from roundtrip import units
 from roundtrip.history.imported_nights import Reject
+from roundtrip.history.sources import ROTATION_SUFFIX
 
 _SERIES = ["case_id", "metric"]
 _CONTENT = ["moment", "value", "unit"]
@@ -24,9 +25,13 @@ def reject_contradictions(
     `known` has the columns `KNOWN_VALUES`.  Times without a zone are in `zone`.  A reject comes
     with the number of its file; a variable has one for each file and contradiction.
     """
-    moment = pl.coalesce(pl.col("time").dt.truncate("1s"), "session")
-    known = known.with_columns(moment=moment)
-    rows = rows.with_columns(moment=moment).with_row_index("row")
+    more_columns = {
+        "moment": pl.coalesce(pl.col("time").dt.truncate("1s"), "session"),
+        # A log that was rotated is still the same log.
+        "log": pl.col("file").str.replace(rf"\.log{ROTATION_SUFFIX}$", ".log"),
+    }
+    known = known.with_columns(**more_columns)
+    rows = rows.with_columns(**more_columns).with_row_index("row")
     rejects = []
     for bad_rows in (
         _in_other_direction(rows, known),
@@ -42,7 +47,7 @@ def reject_contradictions(
         for source, metric, line, count, reason in groups.iter_rows():
             text = f"{metric}, {units.plural(count, 'value')}: {reason}"
             rejects.append((source, Reject(line, text)))
-    return rows.drop("row", "moment"), rejects
+    return rows.drop("row", *more_columns), rejects
 
 
 def _folders() -> pl.Expr:
@@ -74,35 +79,48 @@ def _in_other_direction(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame
 
 
 def _in_other_zone(rows: pl.DataFrame, known: pl.DataFrame, zone: str) -> pl.DataFrame:
-    """The new rows of logs of which earlier imports took times in another zone, with `reason`."""
-    keys = ["file", *_SERIES]
+    """The new rows of logs of which earlier imports took times in another zone, with `reason`.
+
+    If a log still has all earlier rows at the same times, its times name their zone.
+    """
+    keys = ["log", *_SERIES]
     zones = known.group_by(keys).agg(
         folders=_folders(), zone=pl.col("zone").first(), is_known=(pl.col("zone") == zone).any()
     )
     reason = pl.format(
         "times in {}, but in {} in an earlier import of {}: say --timezone {}, or remove {}, "
         "then import again",
-        *(pl.lit(zone), "zone", "file", "zone", "folders"),
+        *(pl.lit(zone), "zone", "log", "zone", "folders"),
     )
-    new_rows = rows.filter(pl.col("session").is_null()).join(
-        known, on=[*_SERIES, *_CONTENT], how="anti"
+    new_rows = (
+        rows.filter(pl.col("session").is_null())
+        .join(known, on=[*_SERIES, *_CONTENT], how="anti")
+        .join(_lost_rows(rows, known), on=keys, how="semi")
     )
     return new_rows.join(zones, on=keys).filter(~pl.col("is_known")).with_columns(reason=reason)
 
 
 def _edited(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """The new rows in place of rows that an earlier import of the file has, with `reason`."""
-    keys = ["file", *_SERIES, "moment"]
-    lost = known.join(rows, on=[*keys, "value", "unit"], how="anti")
-    lost = lost.group_by(keys).agg(
-        pl.col("value").first().alias("old"),
-        pl.col("unit").first().alias("old_unit"),
-        folders=_folders(),
+    keys = ["log", *_SERIES, "moment"]
+    lost = (
+        _lost_rows(rows, known)
+        .group_by(keys)
+        .agg(
+            pl.col("value").first().alias("old"),
+            pl.col("unit").first().alias("old_unit"),
+            folders=_folders(),
+        )
     )
     reason = pl.format(
         "{} {} where an earlier import of {} has {} {} at the same time, which counts: to replace "
         "it, remove {}, then import again; if both count, rename the file",
-        *("value", "unit", "file", "old", "old_unit", "folders"),
+        *("value", "unit", "log", "old", "old_unit", "folders"),
     )
     new_rows = rows.join(known, on=[*_SERIES, *_CONTENT], how="anti")
     return new_rows.join(lost, on=keys).with_columns(reason=reason)
+
+
+def _lost_rows(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `known` that their log does not have any more."""
+    return known.join(rows, on=["log", *_SERIES, *_CONTENT], how="anti")

@@ -21,8 +21,10 @@ from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, 
 
 #: Size limit of a file, compressed and uncompressed, bytes.
 _MAX_FILE_BYTES = 1 << 30
-#: ReFrame's file names, also with the suffixes of logrotate.
-_LOG_NAME_PATTERN = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
+#: What logrotate appends to the name of a log.
+ROTATION_SUFFIX = r"(\.h?\d+|-\d+)?(\.gz)?"
+#: ReFrame's file names.
+_LOG_NAME_PATTERN = re.compile(rf".+\.log{ROTATION_SUFFIX}")
 _REPORT_NAME_PATTERN = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
 _GZIP_MAGIC = b"\x1f\x8b"
 _READER_TASK = "roundtrip.history.sources:read_packed_sources"
