@@ -68,6 +68,9 @@ def test_another_direction_is_told(rows: list[tuple[float, str, int]]) -> None:
         "2: lat, 1 value: higher is better, but lower in an earlier import: say "
         "--lower-is-better 'lat', or remove imported/1 and 1 more, then import again"
     ]
+    named = {"metric": "lat[0]", "lower_is_better": False}
+    (reason,) = check(table(*rows, **named), known.with_columns(metric=pl.lit("lat[0]")))
+    assert "say --lower-is-better 'lat[[]0]'" in reason
     both = pl.concat([FIRST, FIRST.with_columns(lower_is_better=False)])
     assert check(table(*rows, lower_is_better=False), both) == []
 

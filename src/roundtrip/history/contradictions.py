@@ -70,10 +70,11 @@ def _in_other_direction(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame
         pl.when(side).then(pl.lit("lower")).otherwise(pl.lit("higher"))
         for side in (is_lower, ~is_lower)
     )
+    glob = pl.col("metric").str.replace_all(r"([*?\[])", "[${1}]")  # as glob.escape
     reason = pl.format(
         "{} is better, but {} in an earlier import: say --{}-is-better '{}', or remove {}, "
         "then import again",
-        *(new, old, old, "metric", "folders"),
+        *(new, old, old, glob, "folders"),
     )
     return rows.join(directions, on=_SERIES).filter(~is_known).with_columns(reason=reason)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from glob import escape
 
 import polars as pl
 
@@ -75,7 +76,8 @@ def _reject_variables(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
         reason = f"neither 0 nor {MIN_VALUE:g} to {MAX_VALUE:g}: nights are compared by ratios"
         if is_unknown:
             reason = f"the unit {unit!r} does not tell which direction is better: say "
-            reason += f"--lower-is-better {metric!r} or --higher-is-better {metric!r}"
+            pattern = escape(metric)
+            reason += f"--lower-is-better {pattern!r} or --higher-is-better {pattern!r}"
         rejects.append(
             (source, Reject(line, f"{metric}, {units.plural(count, 'value')}: {reason}"))
         )
