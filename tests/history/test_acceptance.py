@@ -10,11 +10,11 @@ from support.nights import CAMPAIGN, SITE, NightWriter, start_time
 
 from roundtrip.content import nights
 from roundtrip.content.nights import JudgedSeries
-from roundtrip.content.past_nights import attach_past_nights
 from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import analysis, manifest
+from roundtrip.report.publish import attach_past_nights
 
 SETTINGS = analysis.default_settings().history
 

@@ -253,11 +253,11 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
     A UserError becomes a warning: the night still gets its report.
     """
     from roundtrip import units
-    from roundtrip.content import data, past_nights
+    from roundtrip.content import data
     from roundtrip.history import annotations
     from roundtrip.measure import bundle, manifest, runner
     from roundtrip.measure.outcome import RunOutcome
-    from roundtrip.report import confirmation
+    from roundtrip.report import confirmation, publish
     from roundtrip.report.sections.history import judge_bundle_nights
     from roundtrip.stats.planning import recommended_launches
 
@@ -268,7 +268,7 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
             bundle_path = bundle.build_bundle(night.tree.path, Path(folder))
             facts = manifest.verify(bundle_path)
             notes = annotations.load_site_annotations(facts.data["site"])
-            past_nights.attach_past_nights(bundle_path, facts, paths.reports(), notes)
+            publish.attach_past_nights(bundle_path, facts, paths.reports(), notes)
             verdicts = judge_bundle_nights(data.read_bundle(bundle_path))
         worse, cases = (
             len(confirmation.worse_series_with_controls(verdicts)),

@@ -64,7 +64,7 @@ class SeriesJudgement:
         return (list(Verdict).index(self.verdict), not self.is_recent, -self.evidence)
 
 
-#: Steps below this fraction, as of series that are constant, are not told apart.
+#: Steps below this fraction, as of series that are constant, are not distinguished.
 _MIN_STEP = 1e-4
 
 

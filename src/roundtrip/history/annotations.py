@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
 from roundtrip.errors import UserError, report_write_errors
-from roundtrip.history import night_rows, unit_changes
+from roundtrip.history import night_rows
 from roundtrip.measure import disclosure
 from roundtrip.model import StrictRecord
 from roundtrip.tables import SourceLine
@@ -255,7 +255,7 @@ def rename_cases(
             case_id=pl.when(is_old).then(case_id).otherwise("case_id"),
             case=pl.when(is_old & (pl.col("case") == check)).then(new_check).otherwise("case"),
         )
-        nights = unit_changes.in_newest_unit(nights, _SERIES_KEYS, "night", _MEDIAN_COLUMNS)
+        nights = night_rows.in_newest_unit(nights, _SERIES_KEYS, "night", _MEDIAN_COLUMNS)
         nights = (
             nights.filter(
                 ~pl.col("is_old") | pl.col("is_old").all().over("night", *night_rows.SERIES)

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import night_rows, unit_changes
+from roundtrip.history import night_rows
 from roundtrip.measure import bundle_tables, reader, store
 from roundtrip.measure.columns import CellRule, Row, table_columns
 from roundtrip.measure.samples import MAX_VALUE
@@ -335,7 +335,7 @@ def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.Da
     """
     moments = without_repeats(values).with_columns(moment=pl.coalesce("time", "session"))
     keys = ["case_id", "metric"]
-    unique_values = unit_changes.in_newest_unit(moments, keys, "moment", ["value"])
+    unique_values = night_rows.in_newest_unit(moments, keys, "moment", ["value"])
     logged_times = unique_values.filter(pl.col("session").is_null())["time"]
     day = (pl.col("time") - pl.duration(seconds=_end_of_night(logged_times))).dt.date()
     first = pl.col("time").min().over(day, pl.col("session").is_null())

@@ -17,8 +17,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.cause import page
-from roundtrip.content import data
-from roundtrip.content.past_nights import attach_past_nights
+from roundtrip.content import data, nights
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
@@ -193,6 +192,27 @@ def publish(
                     copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)
             write_revision(bundle_copy, draft, note)
             return store.add_revision(draft, night, revision_identity(copy_manifest, note))
+
+
+def attach_past_nights(
+    bundle: Path,
+    bundle_manifest: Manifest,
+    reports: Path,
+    annotations: Sequence[Annotation],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Manifest:
+    """Attach the earlier nights of the campaign on the site; return the bundle's new manifest.
+
+    `tell` gets a line for each night that was left out.
+    """
+    data = bundle_manifest.data
+    # The bundle has the name that holds in its night.
+    notes = [each for each in annotations if not each.renames(data["started"])]
+    past = ledger.read_ledger(reports, data["campaign"], data["site"], notes)
+    for warning in (*past.warnings, *past.remarks):
+        tell(warning)
+    notes = nights.with_carried_acceptances(past.nights, past.provenance, notes)
+    return ledger.attach_history(bundle, bundle_manifest, past, notes)
 
 
 def _existing_revision(

@@ -169,7 +169,7 @@ class ComparedToolchains:
 
     @cached_property
     def title_by_environ(self) -> dict[str, str]:
-        """The title of each environment's toolchain; equal titles are told apart."""
+        """The title of each environment's toolchain; no two are equal."""
         return distinct_titles(
             {
                 environ: str(rows[0]["toolchain"])

@@ -70,7 +70,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class FlakyNode:
-    """A flaky node, or two that failed only together and cannot be told apart, by their `names`.
+    """A flaky node, or two that failed only together and cannot be distinguished, by their `names`.
 
     `counts` are (failed, all) launches on it, `other_counts` those on other nodes in the same
     nights.  `chance` is the probability of such a node by chance, over all nodes and windows.
