@@ -97,7 +97,7 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.Monkey
         progress.show_result("FAIL", "NetPIPE with a")
         await_text(out, "2/8 about 0 s left (limit in 10 min), NetPIPE with a\n")
     output = out.getvalue()
-    assert "built in 40 s\n" in output
+    assert "the builds took 40 s\n" in output
     assert "Tiny: 1 case, 8 launches, at most 10 min\n" in output
     assert "2/8 FAIL: NetPIPE with a\n" in output
     assert "OK: NetPIPE" not in output

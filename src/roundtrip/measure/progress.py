@@ -58,7 +58,7 @@ class TerminalProgress:
 
     def end_builds(self, seconds: float) -> None:
         """Show the duration of all builds, `seconds`."""
-        self._print(f"built in {describe_duration(seconds)}")
+        self._print(f"the builds took {describe_duration(seconds)}")
 
     def begin_launches(
         self, cases: int, launches: int, limit_s: float, wait_note: Callable[[], str] = str
