@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.virtual import CHECKOUT, VirtualCluster, booted_cluster
 
-from roundtrip.sites import data, live, site_file
+from roundtrip.sites import check, data, site_file
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
@@ -80,9 +80,8 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: VirtualCluster) -
     assert "PMIx client 4.2.2" in output
 
     text = file.read_text()
-    file.write_text(
-        live.apply_lines(text, live.lines_for_launcher("openmpi", ("srun", "--mpi=pmix")))
-    )
+    lines = check.lines_for_launcher("openmpi", ("srun", "--mpi=pmix"))
+    file.write_text(site_file.apply_lines(text, lines))
     second_check = roundtrip(cluster, "site", "check", "mine", "--live")
     assert second_check.returncode == 1
     output = live_output(second_check)

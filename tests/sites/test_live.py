@@ -11,8 +11,9 @@ from support.programs import write_script
 
 from roundtrip.cli import setup as command
 from roundtrip.errors import UserError
-from roundtrip.sites import launching, live, schedulers, trials
-from roundtrip.sites.live import SettingLine
+from roundtrip.sites import check, launching, schedulers, trials
+from roundtrip.sites.check import LiveCheckResult, lines_for_launcher
+from roundtrip.sites.site_file import SettingLine, apply_lines
 from roundtrip.sites.trials import TrialTarget
 
 SLURM = schedulers.SCHEDULERS[0]
@@ -116,12 +117,12 @@ name = "x"
 def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     lines = [
         SettingLine("values", "interface", "eth1"),
-        *live.lines_for_launcher("mpich", ("srun", "--mpi=pmi2")),
-        *live.lines_for_launcher("openmpi", ("mpirun", "--bind-to", "core")),
+        *lines_for_launcher("mpich", ("srun", "--mpi=pmi2")),
+        *lines_for_launcher("openmpi", ("mpirun", "--bind-to", "core")),
         SettingLine("every_partition", "scheduler", "squeue"),
         SettingLine("", "pmix", "5"),
     ]
-    text = live.apply_lines(SITE, lines)
+    text = apply_lines(SITE, lines)
     content = tomllib.loads(text)
     assert content["pmix"] == "5"
     assert content["values"] == {"interface": "eth1"}
@@ -131,7 +132,7 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     assert content["every_partition"] == {"scheduler": "squeue"}
     assert content["partition"] == {"x": {"name": "x"}}
     assert "# of the site" in text
-    assert live.apply_lines(text, lines) == text
+    assert apply_lines(text, lines) == text
     assert str(lines[0]) == '[values] interface = "eth1"'
 
 
@@ -150,7 +151,7 @@ interface = "eth0"
 
 
 def test_an_array_of_several_lines_is_replaced_as_a_whole() -> None:
-    text = live.apply_lines(ARRAY, live.lines_for_launcher("mpich", ("srun", "--mpi=pmi2")))
+    text = apply_lines(ARRAY, lines_for_launcher("mpich", ("srun", "--mpi=pmi2")))
     assert tomllib.loads(text) == {
         "launch": {"mpich": {"launcher": "srun", "pmi": "pmi2", "options": []}},
         "values": {"interface": "eth0"},
@@ -171,11 +172,11 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
 ) -> None:
     file = tmp_path / "site.toml"
     file.write_text(text)
-    result = live.LiveCheckResult()
+    result = LiveCheckResult()
     result.add_fault(
-        "mpich40", "no", live.lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
+        "mpich40", "no", lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
     )
-    monkeypatch.setattr(live, "check_live", lambda *_: result)
+    monkeypatch.setattr(command, "check_live", lambda *_: result)
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
     wanted = r'edit it by hand so that it has: \[launch.mpich\] launcher = "mpiexec", '
     with pytest.raises(UserError, match=wanted):
@@ -214,7 +215,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     partition = {"scheduler": scheduler, "environs": [], "extras": {}}
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
-    result = live.check_live(site, print)
+    result = check.check_live(site, print)
     assert [item.verdict for item in result.findings] == verdicts
     expected = (
         [SettingLine("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
@@ -270,17 +271,17 @@ def test_what_was_written_is_tried(
 ) -> None:
     """Once: what does not mend the site is not written for ever."""
     (tmp_path / "site.toml").write_text('base = "tcp"\n')
-    lines = live.lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
+    lines = lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
     results = []
 
-    def check(*_: object) -> live.LiveCheckResult:
-        result = live.LiveCheckResult()
+    def play(*_: object) -> LiveCheckResult:
+        result = LiveCheckResult()
         if not results or not mends:
             result.add_fault("mpich40", "does not start", lines)
         results.append(result)
         return result
 
-    monkeypatch.setattr(live, "check_live", check)
+    monkeypatch.setattr(command, "check_live", play)
     monkeypatch.setattr(command, "Site", lambda *_: site)
     monkeypatch.setattr(command, "check_site", lambda *_: [])
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)

@@ -21,12 +21,13 @@ from roundtrip import files, output, paths, studies
 from roundtrip.cli import app, command, common
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import analysis
-from roundtrip.sites import data, live, machine, probe, programming_environments, software
+from roundtrip.sites import data, machine, probe, programming_environments, software
 from roundtrip.sites import lock as locks
-from roundtrip.sites.check import check_site
+from roundtrip.sites.check import check_live, check_site
 from roundtrip.sites.doctor import can_measure, diagnose_machine
 from roundtrip.sites.new import require_new_name, write_site
 from roundtrip.sites.site import Finding, Site
+from roundtrip.sites.site_file import SettingLine, apply_lines
 from roundtrip.sites.software import check_one_build_per_mpi
 from roundtrip.sites.toolchains.build import build_plans, pending_plans
 from roundtrip.sites.toolchains.spec import read_catalogue
@@ -224,16 +225,16 @@ def collect_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
 
 
 def _check_live(
-    site: Site, write: bool, status: int, old_lines: tuple[live.SettingLine, ...] = ()
+    site: Site, write: bool, status: int, old_lines: tuple[SettingLine, ...] = ()
 ) -> int:
     """Print live findings; with `write`, mend site.toml and check again; return the status."""
-    result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
+    result = check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
     lines = [line for line in result.lines if line not in old_lines]
     if not write or not lines:
         return status
     file = site.folder / data.SITE_FILE
-    text = live.apply_lines(file.read_text(), lines, file)
+    text = apply_lines(file.read_text(), lines, file)
     with report_write_errors(file.parent):
         files.replace_file(file, text.encode())
     for line in lines:

@@ -2,6 +2,8 @@
 
 The files of a site are data only, its partitions choose fabric and binding, the scheduler offers
 what the site requests, its Spack part is valid, and ReFrame renders the job scripts of its checks.
+With ``--live``, every MPI is tried on the nodes; a correction of site.toml is a line that a trial
+has shown to work.
 """
 
 from __future__ import annotations
@@ -10,15 +12,17 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, schedulers, software
+from roundtrip.sites import data, launching, schedulers, software, trials
 from roundtrip.sites.data import RDMA_FABRICS, SITE_FILE
-from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.schedulers.interface import Cluster
 from roundtrip.sites.site import Case, Finding, Site, findings_of_faults, last_line
+from roundtrip.sites.site_file import SettingLine
+from roundtrip.sites.trials import JobAnnouncer, LauncherCommand, Trial, TrialTarget
 
 #: A partition with this feature is documentation: no check may run there.
 _HISTORICAL_FEATURE = "historical"
@@ -107,7 +111,7 @@ def check_partitions(site: Site) -> list[Finding]:
             f"toolchain '{item['name']}': its launcher binds no rank to a core"
             for item in site.toolchains.values()
             if "launcher" in item.get("extras", {})
-            and SIMULATED_FEATURE not in item.get("features", [])
+            and launching.SIMULATED_FEATURE not in item.get("features", [])
             and not any("bind" in option for option in item["extras"].get("launcher_options", []))
         ]
     for kind, items, legal in (
@@ -190,3 +194,137 @@ def time_limit_faults(scripts: Iterable[JobScript], site: Site, cluster: Cluster
         if fault := scheduler.time_limit_fault(script.text, partition, cluster):
             faults.add(f"{script.case.check} {fault}")
     return sorted(faults)
+
+
+@dataclass
+class LiveCheckResult:
+    """Findings, and the lines of site.toml that would correct the faults."""
+
+    findings: list[Finding] = field(default_factory=list)
+    lines: list[SettingLine] = field(default_factory=list)
+
+    def add_fault(self, subject: str, detail: str, lines: list[SettingLine] | None = None) -> None:
+        """Add a fault, with the `lines` that correct it."""
+        cure = f"; in {SITE_FILE}: {', '.join(map(str, lines))}" if lines else ""
+        self.findings.append(Finding("fault", subject, detail + cure))
+        self.lines += [line for line in lines or [] if line not in self.lines]
+
+
+def check_live(site: Site, announce: JobAnnouncer) -> LiveCheckResult:
+    """Submit jobs: two ranks of each MPI by the site's launcher or, if it fails, the others."""
+    result = LiveCheckResult()
+    if accounting := schedulers.scheduler_of_site(site.partitions).check_job_results(site):
+        detail, remedy = accounting
+        if remedy:
+            lines = [SettingLine("every_partition", "scheduler", remedy)]
+            result.add_fault("accounting", detail, lines)
+            return result
+        result.findings.append(Finding("ok", "accounting", detail))
+    targets = trials.trial_targets(site)
+    if not targets:
+        result.findings.append(Finding("not checked", "live", "no toolchain is installed"))
+        return result
+    if not _check_node_interfaces(site, targets, result, announce):
+        return result
+    site_trials = trials.run_trials(site, [(target, [()]) for target in targets], announce)
+    failures = [trial for trial in site_trials if _trial_fault(site, trial)]
+    alternatives = {
+        trial.target: _other_launcher_commands(site, trial.target) for trial in failures
+    }
+    plan = [(target, commands) for target, commands in alternatives.items() if commands]
+    retries = trials.run_trials(site, plan, announce)
+    for trial in site_trials:
+        own_retries = [retry for retry in retries if retry.target == trial.target]
+        _add_trial_findings(site, trial, own_retries, result)
+    return result
+
+
+def _check_node_interfaces(
+    site: Site, targets: list[TrialTarget], result: LiveCheckResult, announce: JobAnnouncer
+) -> bool:
+    """Return whether the nodes have the site's network interface; add a fault to `result` if not.
+
+    Without it no MPI would start.
+    """
+    matches = True
+    for target in {target.partition: target for target in targets}.values():
+        interface = _partition_extras(site, target).get("interface")
+        interfaces = trials.collect_interfaces(site, target, announce)
+        bad_hosts = [host for host, names in interfaces.items() if interface not in names]
+        if not interface or not bad_hosts:
+            continue
+        matches = False
+        intersection = set.intersection(*interfaces.values())
+        names = ", ".join(sorted(interfaces[bad_hosts[0]])) or "none"
+        fault = f"there is no interface '{interface}' on {bad_hosts[0]}: {names}"
+        lines = (
+            [SettingLine("values", "interface", intersection.pop())]
+            if len(intersection) == 1
+            else []
+        )
+        result.add_fault(f"nodes of {target.partition}", fault, lines)
+    return matches
+
+
+def _trial_node_count(site: Site, target: TrialTarget) -> int:
+    return 2 if _partition_extras(site, target).get("nodes", 1) > 1 else 1
+
+
+def _partition_extras(site: Site, target: TrialTarget) -> dict[str, Any]:
+    extras: dict[str, Any] = site.partitions[target.partition].get("extras", {})
+    return extras
+
+
+def _trial_fault(site: Site, trial: Trial) -> str | None:
+    if reason := trials.start_fault(trial.output, _trial_node_count(site, trial.target)):
+        return f"{reason}: {trial.reason}" if trial.reason else reason
+    extras = _partition_extras(site, trial.target)
+    return trials.binding_fault(trial.output, extras) if trial.output else None
+
+
+def _other_launcher_commands(site: Site, target: TrialTarget) -> list[LauncherCommand]:
+    """Return every launcher, with options, for the ranks of this MPI except the site's."""
+    extras = site.toolchains[target.environ].get("extras", {})
+    scheduler = schedulers.scheduler_of_partition(site.partitions[target.partition])
+    launcher = extras.get("launcher") or scheduler.launcher
+    site_command = {launcher, *extras.get("launcher_options", [])}
+    commands = launching.launcher_commands(
+        str(extras.get("mpi")), scheduler, scheduler.collect_cluster().offered_pmis
+    )
+    return [command for command in commands if not set(command) <= site_command]
+
+
+def _add_trial_findings(
+    site: Site, trial: Trial, retries: list[Trial], result: LiveCheckResult
+) -> None:
+    target, extras = trial.target, _partition_extras(site, trial.target)
+    subject = f"{target.environ} on {target.partition}"
+    if problem := _trial_fault(site, trial):
+        # The first retry without a fault; if this trial did not start, else one that starts.
+        nodes = _trial_node_count(site, target)
+        remedies = [retry for retry in retries if not _trial_fault(site, retry)]
+        if trials.start_fault(trial.output, nodes):
+            remedies += [item for item in retries if not trials.start_fault(item.output, nodes)]
+        family = str(site.toolchains[target.environ].get("extras", {}).get("mpi"))
+        lines = lines_for_launcher(family, remedies[0].launcher_command) if remedies else []
+        commands = ", ".join(" ".join(retry.launcher_command) for retry in retries)
+        suffix = "" if remedies or not retries else f"; nor does it by {commands}"
+        result.add_fault(subject, problem + suffix, lines)
+    if trial.output is None:
+        return
+    daemon = schedulers.scheduler_of_partition(site.partitions[target.partition]).node_daemon
+    for fault in trials.node_faults(trial.output, extras, daemon):
+        result.add_fault(subject, fault)
+    if not problem:
+        result.findings.append(Finding("ok", subject, trials.describe_trial(trial.output)))
+
+
+def lines_for_launcher(family: str, launcher_command: tuple[str, ...]) -> list[SettingLine]:
+    """Return the lines by which ranks of an MPI `family` start by the launcher with its options."""
+    launcher, *options = launcher_command
+    table = f"launch.{family}"
+    if scheduler_options := schedulers.options_of_launcher(launcher):
+        (pmi,) = (item.removeprefix(scheduler_options.pmi_prefix) for item in options)
+        lines = [SettingLine(table, "launcher", launcher), SettingLine(table, "pmi", pmi)]
+        return [*lines, SettingLine(table, "options", [])]  # not those of another launcher
+    return [SettingLine(table, "launcher", launcher), SettingLine(table, "options", options)]

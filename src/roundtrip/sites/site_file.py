@@ -1,4 +1,5 @@
-"""Reads ``site-configs/<site>/site.toml``: laid over its bases, with placeholders filled in.
+"""Reads ``site-configs/<site>/site.toml``: laid over its bases, with placeholders filled in; and
+sets keys in its text, where comments and all else stay.
 
 The first ``[scheduler_partition.NAME]`` has the partitions of the site under their own names,
 ``ib-rc``; each other one repeats them as ``ib-rc-NAME``.
@@ -6,16 +7,18 @@ The first ``[scheduler_partition.NAME]`` has the partitions of the site under th
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip import tables
+from roundtrip import files, tables
 from roundtrip.errors import UserError
 from roundtrip.sites.data import DESCRIPTION_BY_MERGED_KEY, SiteData
 from roundtrip.tables import KeyLines, KeyPath
@@ -268,3 +271,79 @@ def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path
             legal = ", ".join(site.condition) or "none"
             message = f"unknown condition '{name}'; there are: {legal}"
             raise tables.error_at_key(message, path, key_lines, file)
+
+
+@dataclass(frozen=True)
+class SettingLine:
+    """A line of site.toml that sets `key` of a `table` ("": before all tables) to `value`."""
+
+    table: str
+    key: str
+    value: str | list[str]
+
+    def __str__(self) -> str:
+        return f"{f'[{self.table}] ' if self.table else ''}{self._assignment}"
+
+    def is_in(self, content: Mapping[str, Any]) -> bool:
+        """Whether the `content` of a site.toml has this value."""
+        value: Any = content
+        for name in filter(None, (*self.table.split("."), self.key)):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return bool(value == self.value)
+
+    @property
+    def _assignment(self) -> str:
+        return f"{self.key} = {json.dumps(self.value)}"
+
+    def apply_to(self, text: str) -> str:
+        """Return the `text` of a site.toml with this line in it."""
+        begin, end = _table_body_span(text, self.table)
+        if begin is None:
+            return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
+        body, line = text[begin:end], self._assignment
+        pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
+        if match := pattern.search(body):
+            body = body[: match.start()] + line + body[_assignment_end_offset(body, match) :]
+        else:
+            body = f"{line}\n{body}" if self.table else f"{body.rstrip()}\n{line}\n\n"
+        return text[:begin] + body + text[end:]
+
+
+def apply_lines(text: str, lines: Sequence[SettingLine], file: Path | None = None) -> str:
+    """Return the `text` of a site.toml, `file`, with all `lines` in it.
+
+    UserError if the result lacks one of their values: TOML has more ways to write a table.
+    """
+    new_text = functools.reduce(lambda result, line: line.apply_to(result), lines, text)
+    final_lines = {(line.table, line.key): line for line in lines}.values()
+    try:
+        content = files.parse_toml(new_text)
+    except UserError:
+        content = {}
+    if not all(line.is_in(content) for line in final_lines):
+        lines_text = ", ".join(map(str, final_lines))
+        raise UserError(f"is left as it is; edit it by hand so that it has: {lines_text}", file)
+    return new_text
+
+
+def _assignment_end_offset(text: str, assignment: re.Match[str]) -> int:
+    """Return the offset in `text` at which an assignment ends; its array may span several lines."""
+    for line_end in re.compile(r"$", re.MULTILINE).finditer(text, assignment.end()):
+        try:
+            files.parse_toml(text[assignment.start() : line_end.start()])
+        except UserError:
+            continue
+        return line_end.start()
+    return assignment.end()
+
+
+def _table_body_span(text: str, name: str) -> tuple[int | None, int]:
+    """Return the offsets of the begin and end of a table's keys; (None, 0) if it is missing."""
+    headings = list(re.finditer(r"^\[(.+?)\][ \t]*(?:#.*)?\n", text, re.MULTILINE))
+    if not name:
+        return 0, headings[0].start() if headings else len(text)
+    for number, heading in enumerate(headings):
+        if heading[1].strip() == name:
+            successors = headings[number + 1 : number + 2]
+            return heading.end(), successors[0].start() if successors else len(text)
+    return None, 0
