@@ -173,9 +173,7 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
     file = tmp_path / "site.toml"
     file.write_text(text)
     result = LiveCheckResult()
-    result.add_fault(
-        "mpich40", "no", lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
-    )
+    result.add_fault("mpich40", "no", lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core")))
     monkeypatch.setattr(command, "check_live", lambda *_: result)
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
     wanted = r'edit it by hand so that it has: \[launch.mpich\] launcher = "mpiexec", '
