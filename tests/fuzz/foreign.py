@@ -14,9 +14,9 @@ import polars as pl
 from fuzz.mutate import written
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.history import imported_nights, importer, log_layouts, perflog, sources
-from roundtrip.history.directions import select_comparable
+from roundtrip.history import imported_nights, importer, log_layouts, perflog
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
+from roundtrip.history.screening import select_comparable
 from roundtrip.measure import samples
 from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
@@ -48,7 +48,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    parsed_file = sources.parse(content, datetime.UTC)
+    parsed_file = importer.parse(content, datetime.UTC)
     _sound(parsed_file)
     return not parsed_file.rejects
 
@@ -96,7 +96,7 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 @cache
 def values_seeds() -> list[bytes]:
     """The table of one import."""
-    parsed_file = sources.parse(
+    parsed_file = importer.parse(
         (_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC
     )
     rows = parsed_file.rows.with_columns(source=pl.lit(0), file=pl.lit("x"), digest=pl.lit("0"))

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from roundtrip.history import imported_nights, importer
-from roundtrip.history.contradictions import reject_contradictions
 from roundtrip.history.imported_nights import KNOWN_VALUES
 from roundtrip.history.importer import ImportOptions
+from roundtrip.history.screening import reject_contradictions
 
 COLUMNS = {**KNOWN_VALUES, "source": pl.Int32, "line": pl.Int64}
 TEXTS = {name: "" for name, kind in COLUMNS.items() if kind == pl.String}

@@ -11,9 +11,9 @@ import pytest
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import imported_nights, sources
-from roundtrip.history.directions import lower_is_better
+from roundtrip.history import imported_nights, importer
 from roundtrip.history.imported_nights import VALUES
+from roundtrip.history.screening import lower_is_better
 from roundtrip.measure import store
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
@@ -72,10 +72,10 @@ def test_of_many_imports_the_faulty_one_is_named(tmp_path: Path) -> None:
 def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, size: int, part: int
 ) -> None:
-    monkeypatch.setattr(sources, "_MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(importer, "_MAX_FILE_BYTES", 1000)
     text = b"x" * size
     parts = (text[start : start + part] for start in range(0, size, part))
-    content, fault = sources._gunzip(b"".join(map(gzip.compress, parts)))
+    content, fault = importer._gunzip(b"".join(map(gzip.compress, parts)))
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:
@@ -125,10 +125,10 @@ STREAM = {("Stream %array_mb=8", "gcc"), ("Stream %array_mb=8", "clang")}
 STREAM |= {("Stream %array_mb=64", "gcc"), ("Stream %array_mb=64", "clang")}
 
 
-def read(kind: str, pattern: str) -> list[sources.Source]:
+def read(kind: str, pattern: str) -> list[importer.Source]:
     files = sorted((DATA / kind).glob(pattern))
     assert files
-    return list(sources.read_sources(files, UTC))
+    return list(importer.read_sources(files, UTC))
 
 
 @pytest.mark.parametrize(

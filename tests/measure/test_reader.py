@@ -20,7 +20,7 @@ from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import published, sources
+from roundtrip.history import importer, published
 from roundtrip.measure import bundle, manifest, reader, samples
 from roundtrip.measure.reader import ReaderProcess, ReadingLimits
 
@@ -205,7 +205,7 @@ def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, nam
     make, reason = BOMBS[name]
     make(tmp_path / name)
     (tmp_path / "Good.log").write_bytes(HEAD + ROW)
-    parsed_files = {source.name: source.parsed for source in sources.read_sources([tmp_path], UTC)}
+    parsed_files = {source.name: source.parsed for source in importer.read_sources([tmp_path], UTC)}
     assert parsed_files["Good.log"].rows["value"].to_list() == [1.5]
     (reject,) = parsed_files[name].rejects
     assert not parsed_files[name].rows.height
