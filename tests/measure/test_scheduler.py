@@ -37,7 +37,9 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     (tmp_path / scheduler.LOG_FILE).write_text("\n".join(lines))
     pairs = scheduler.merge_outages(scheduler.read_outages(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
-    assert scheduler.describe_outages(pairs, SLURM) == "Slurm did not answer 3 times, 41 s in total"
+    record = scheduler.outage_record(tmp_path)
+    message = "Slurm did not answer 3 times, 41 s in total"
+    assert scheduler.describe_outage_record(record) == message
     patience = scheduler.SchedulerWait(SLURM, 400, tmp_path)
     assert patience.outage_s(210) == 6
     assert patience.outage_s(301) is None
@@ -176,7 +178,7 @@ def test_what_is_no_such_record_says_nothing(content: object) -> None:
 def test_that_accounting_stayed_away_reaches_the_report(make_tree: Maker) -> None:
     tree = make_tree(launches=6)
     record, report = recorded(tree, LOG.replace(" back ", " instead "))
-    assert scheduler.describe_outage_record(record) == scheduler.describe_run_outages(tree.path)
+    assert record == scheduler.outage_record(tree.path)
     assert "its accounting stayed away" in report
 
 
@@ -188,7 +190,7 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     (run_dir / scheduler.LOG_FILE).write_text(text, encoding="utf-8", errors="replace")
     assert "rounds/001/x" in scheduler.folders_of_unknown_jobs(run_dir)
     assert scheduler.nodes_down_by_folder(run_dir)["rounds/002/y"] == ("a1", "a2")
-    scheduler.describe_run_outages(run_dir)
+    scheduler.outage_record(run_dir)
 
 
 #: As a job of two nodes left it that a partition of a higher tier preempted (Slurm 22.05).

@@ -20,6 +20,8 @@ from roundtrip.errors import UserError
 from roundtrip.measure import campaign_file, matrix, session
 from roundtrip.measure.campaign_file import CheckPlan
 from roundtrip.measure.matrix import ExpectedCase, NodePair
+from roundtrip.measure.scheduler import SchedulerWait
+from roundtrip.sites.schedulers import NO_SCHEDULER
 from roundtrip.sites.site import Case, Site
 from roundtrip.sites.toolchains.spec import read_catalogue
 
@@ -188,8 +190,10 @@ def test_building_is_no_time_of_launching(tmp_path: Path, monkeypatch: pytest.Mo
     site = SimpleNamespace(name="local", checkout=tmp_path, partitions=partitions, environment={})
     block = [ExpectedCase(Case("NetPIPE", (), "26ad4637", "local", "smp", "a"), "check.py", ())]
 
+    wait = SchedulerWait(NO_SCHEDULER, 0, tmp_path)
+
     def launched_s(folder: str) -> float:
-        return session.run_session(site, block, tmp_path / folder, "x", 0, lambda *_: None)  # type: ignore[arg-type]
+        return session.run_session(site, block, tmp_path / folder, "x", 0, lambda *_: None, wait)  # type: ignore[arg-type]
 
     assert launched_s("001") == 9.5
     record = json.loads((tmp_path / "001" / "session.json").read_text())

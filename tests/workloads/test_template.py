@@ -77,8 +77,8 @@ def test_the_collector_takes_what_it_measures(build: Path, tmp_path: Path) -> No
     (tmp_path / "case.json").write_text(
         json.dumps({**case, **place, **facts, "emulated": None, "simulated": False})
     )
-    content = launch.read_contents(tmp_path, tmp_path)
-    assert content.failure_reason == ""
+    content = launch.read_launch(tmp_path, tmp_path, "001")
+    assert (content.status, content.reason) == ("passed", "")
     points = {point["variant"]: point for point in content.run_record["points"]}
     assert list(points) == ["barrier", "allreduce"]
     assert all(point["samples"] >= 6 and point["verified"] for point in points.values())

@@ -26,7 +26,6 @@ from roundtrip.content.series import NODE_SET_FACT
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.history.facts import LAUNCHER_OPTIONS_FACT
 from roundtrip.measure import (
-    completion,
     environment,
     matrix,
     pseudonyms,
@@ -151,14 +150,13 @@ class Checks:
     minutes: float
     tell: Callable[[str], None]
     _scheduler: Scheduler = field(init=False)
-    _wait: scheduler.SchedulerWait | None = field(init=False)
+    _wait: scheduler.SchedulerWait = field(init=False)
 
     def __post_init__(self) -> None:
         partition = self.site.partitions[self.case.item.case.partition]
         self._scheduler = schedulers.scheduler_of_partition(partition)
-        self._wait = scheduler.make_scheduler_wait(
-            self._scheduler, 60 * self.minutes, self.root.path
-        )
+        end = time.time() + 60 * self.minutes
+        self._wait = scheduler.SchedulerWait(self._scheduler, end, self.root.path)
 
     def build(self, arm: Hashable) -> str:
         """Return "": all arms launch the same program, which is built before the search."""
@@ -227,10 +225,10 @@ class Checks:
         """Why the scheduler prevented the launches of a session that began at `start`, Unix time;
         "" if it did not."""
         statuses = {launch.status for launch in launches}
-        if self._wait is None or "passed" in statuses:
+        if not self._scheduler.allocates_nodes or "passed" in statuses:
             return ""
         reasons = [launch.reason for launch in launches]
-        if completion.DISPLACED in statuses:
+        if "displaced" in statuses:
             return reasons[0]
         was_silent = self._wait.outage_s(start) is not None
         if was_silent or any(map(self._scheduler.is_no_answer_message, reasons)):

@@ -242,9 +242,6 @@ def _describe_last_line(lines: list[str]) -> str:
     return f"last words: {printable(rank_lines[-1])[:_MAX_MESSAGE_LENGTH]}" if rank_lines else ""
 
 
-DISPLACED = "displaced"
-
-
 def displacement_reason(
     reframe_reason: str, error: str = "", forgotten_by: Scheduler | None = None
 ) -> str:

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle_tables, identity, records, samples
+from roundtrip.measure.bundle_rows import Status
 from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation
 
-Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
 SAMPLES_FILE = "samples.csv"
 _LAUNCH_FILES = ("case.json", "run.json", SAMPLES_FILE, records.LINK_FILE, identity.ALLOCATION_FILE)
 
@@ -56,43 +56,27 @@ class Launch:
         return self.case_id, tuple(self.case_record.get("hosts", ()))
 
 
-@dataclass(frozen=True)
-class LaunchContents:
-    """What the folder of a launch contains; the fields of the same name are those of `Launch`.
+def read_launch(root: Path, folder: Path, session: str) -> Launch:
+    """Read a launch of `session` from its `folder` in the run tree `root`: passed, or failed, by
+    its own files alone.  Cached while they do not change.
 
-    `other_jobs` is a sentence about other jobs on its nodes, or "".  `failure_reason` says why the
-    content is not that of a completed launch.
+    It does not raise UserError.  The case id is "" without a good case.json; other jobs on its
+    nodes are the only reason of a disturbance.
     """
-
-    case_record: dict[str, Any]
-    run_record: dict[str, Any]
-    nodes: tuple[str, ...]
-    other_jobs: str
-    samples_sha256: str
-    rows_sha256: str
-    failure_reason: str
-
-
-def read_contents(root: Path, folder: Path) -> LaunchContents:
-    """Read the folder of a launch in the run tree `root`; cached while the files do not change.  It
-    does not raise UserError: `failure_reason` says what is wrong."""
-    return _read_contents_cached(
-        root, folder, tuple(files.change_stamp(folder / name) for name in _LAUNCH_FILES)
-    )
+    stamps = tuple(files.change_stamp(folder / name) for name in _LAUNCH_FILES)
+    return _read_launch_cached(root, folder, session, stamps)
 
 
 @cache
-def _read_contents_cached(
-    root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]
-) -> LaunchContents:
+def _read_launch_cached(
+    root: Path, folder: Path, session: str, stamps: tuple[tuple[int, ...], ...]
+) -> Launch:
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
-    nodes: tuple[str, ...] = ()
-    other_jobs = digest = rows_digest = ""
+    allocation, digest, rows_digest = None, "", ""
     try:
         case = records.read_record(folder / "case.json", root)
         allocation = _read_allocation(folder, root, case)
-        nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
         content = files.read_in_tree(folder / SAMPLES_FILE, root, files.MAX_SAMPLES_BYTES)
         # The head says when the file was written.
@@ -105,8 +89,22 @@ def _read_contents_cached(
         fault = fault or identity.mismatch_reason(case, run, allocation, sample_file.moved_bytes)
     except UserError as error:
         fault = str(error)
-    fault = fault.replace(f"{folder}/", "")
-    return LaunchContents(case, run, nodes, other_jobs, digest, rows_digest, fault)
+    environ, other_jobs = folder.parent.name, allocation.other_jobs if allocation else ""
+    return Launch(
+        id=f"{session}/{environ}/{folder.name}",
+        case_id=records.case_id(case) if case else "",
+        status="failed" if fault else "passed",
+        reason=fault.replace(f"{folder}/", ""),
+        session=session,
+        environ=environ,
+        folder=folder,
+        case_record=case,
+        run_record=run,
+        nodes=allocation.nodes if allocation else (),
+        disturbance_reasons=(other_jobs,) if other_jobs else (),
+        samples_sha256=digest,
+        rows_sha256=rows_digest,
+    )
 
 
 def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:

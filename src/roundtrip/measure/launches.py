@@ -28,8 +28,9 @@ from roundtrip.measure import (
     records,
     scheduler,
 )
+from roundtrip.measure.bundle_rows import Status
 from roundtrip.measure.completion import ReportedTest, SessionReport
-from roundtrip.measure.launch import Launch, Status
+from roundtrip.measure.launch import Launch
 from roundtrip.sites import schedulers
 
 #: The file of a session during which a pinned file changed; its text says which.
@@ -189,59 +190,53 @@ class _SessionFolder:
         return _unreadable_launch(folder, self.folder.name, reason, test)
 
     def _read_launch(self, folder: Path, is_in_output: bool) -> Launch:
-        environ, round_ = folder.parent.name, self.folder.name
-        contents = launch.read_contents(self.root, folder)
-        test = self.report.find_test(environ, folder.name)
-        case, run, nodes = contents.case_record, contents.run_record, contents.nodes
-        if case:
-            case_id = records.case_id(case)
-        else:
-            case_id = test.case_id if test else _unknown_case_id(folder.name, environ)
-        launch_id = f"{round_}/{environ}/{folder.name}"
-        item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
+        item = launch.read_launch(self.root, folder, self.folder.name)
+        test = self.report.find_test(item.environ, folder.name)
+        if not item.case_id:
+            case_id = test.case_id if test else _unknown_case_id(folder.name, item.environ)
+            item = replace(item, case_id=case_id)
         # ReFrame copies to output what passed; the session may be stopped, or killed, after that.
         has_passed = is_in_output and (test is None or test.result in ("pass", "abort"))
-        if has_passed and not contents.failure_reason:
-            return self._completed_launch(item, contents)
+        if has_passed and item.status == "passed":
+            return self._completed_launch(item)
         reason = test.failure_reason(self.report) if test else ""
         if not reason and not self.report.is_readable and not is_in_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         # Much, because a trace of each rank follows the first failure.
         error = launch.error_tail(folder, self.root, 1 << 16)
         is_lost = str(folder.relative_to(self.root)) in self.lost_job_folders
-        manager = schedulers.scheduler_of_key(case.get("scheduler"))
+        manager = schedulers.scheduler_of_key(item.case_record.get("scheduler"))
         forgotten_by = manager if is_lost else None
         if not is_in_output and (
             why := completion.displacement_reason(reason, error, forgotten_by)
         ):
-            return replace(item, status="displaced", reason=why)
+            return replace(_apply_failure(item, why), status="displaced")
         first_failure, down_nodes = completion.describe_first_failure(error), set[str]()
         if not is_in_output:
-            job_nodes = nodes or case.get("hosts", ())
+            job_nodes = item.nodes or item.case_record.get("hosts", ())
             listed_nodes = self.down_nodes_by_folder.get(str(folder.relative_to(self.root)), ())
             down_nodes = {*listed_nodes} & {*job_nodes} | completion.failed_nodes(error, job_nodes)
         if down_nodes:  # the surviving ranks blame each other
             names = ", node ".join(sorted(down_nodes))
             first_failure = f"node {names} failed ({manager.title}: down, or its step gone)"
-        parts = (reason or contents.failure_reason or "left unfinished", first_failure)
-        words = "; ".join(filter(None, parts))
-        return replace(item, reason=words, nodes_down=tuple(sorted(down_nodes)))
+        parts = (reason or item.reason or "left unfinished", first_failure)
+        failure = _apply_failure(item, "; ".join(filter(None, parts)))
+        return replace(failure, nodes_down=tuple(sorted(down_nodes)))
 
-    def _completed_launch(self, item: Launch, contents: launch.LaunchContents) -> Launch:
+    def _completed_launch(self, item: Launch) -> Launch:
         """Return the launch as passed or partial, with the reasons why it is disturbed."""
-        case, run = contents.case_record, contents.run_record
-        digest, rows_digest = contents.samples_sha256, contents.rows_sha256
-        passed = replace(item, status="passed", samples_sha256=digest, rows_sha256=rows_digest)
+        case, run = item.case_record, item.run_record
         if case["simulated"]:  # nothing disturbs it, and a repetition measures no more
-            return passed
+            return item
         one_machine = bool((case["emulated"] or {}).get("nodes"))
         cores = disturbance.processor_count(run, self.host_record)
         reasons = disturbance.disturbance_reasons(run, self.limits, cores, one_machine)
-        all_reasons = (contents.other_jobs, identity.preload_reason(case, run), *reasons)
-        disturbances = tuple(filter(None, all_reasons))
+        preload = filter(None, [identity.preload_reason(case, run)])
+        disturbances = (*item.disturbance_reasons, *preload, *reasons)
         if lack := disturbance.partial_reason(run, self.limits):
-            return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
-        return replace(passed, disturbance_reasons=disturbances)
+            reason = "; ".join((lack, *disturbances))
+            return replace(_apply_failure(item, reason), status="partial")
+        return replace(item, disturbance_reasons=disturbances)
 
     def _launch_without_folder(self, test: ReportedTest) -> Launch:
         reason = (

@@ -183,9 +183,9 @@ class RunOutcome:
             failure_reasons=_reasons_with_status(launches, "failed"),
             partial_reasons=_reasons_with_status(launches, "partial"),
             skipped_count=len(state["skipped"]),
-            outage_note=scheduler.describe_run_outages(tree.path),
+            outage_note=scheduler.describe_outage_record(scheduler.outage_record(tree.path)),
             displacement_note=completion.describe_displacements(
-                i.reason for i in launches if i.status == completion.DISPLACED
+                i.reason for i in launches if i.status == "displaced"
             ),
             disturbance_reasons=tuple(
                 i.disturbance_reasons for i in launches if i.disturbance_reasons

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from roundtrip.measure import (
-    completion,
     environment,
     records,
     round_robin,
@@ -25,7 +24,7 @@ from roundtrip.measure.launch import error_tail
 from roundtrip.measure.launches import CHANGE_FILE, scan_launches
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, describe_duration
-from roundtrip.measure.scheduler import PendingJobs, RoundPauses
+from roundtrip.measure.scheduler import PendingJobs, RoundPauses, SchedulerWait
 from roundtrip.measure.tree import RunTree
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
@@ -58,7 +57,7 @@ class Runner:
     deadline_s: float = 0.0
     _failure_counts: Counter[LaunchKey] = field(default_factory=Counter)
     _launch_times_s: list[float] = field(default_factory=list)
-    _scheduler_wait: scheduler.SchedulerWait | None = None
+    _scheduler_wait: SchedulerWait = field(init=False)
 
     def run(self) -> bool:
         """Run rounds until every case has its launches or failed too often; False if the time
@@ -69,13 +68,10 @@ class Runner:
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline_s = time.monotonic() + limit_s
-        self._scheduler_wait = scheduler.make_scheduler_wait(
-            self._scheduler, limit_s, self.tree.path
-        )
+        self._scheduler_wait = SchedulerWait(self._scheduler, time.time() + limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})
-        note = self._describe_wait if self._scheduler_wait else str
-        self.progress.begin_launches(cases, launches, limit_s, note)
+        self.progress.begin_launches(cases, launches, limit_s, self._describe_wait)
         try:
             self._cancel_jobs()
             session.kill_orphans(self.tree.path)
@@ -127,14 +123,11 @@ class Runner:
         return bool(change)
 
     def _cancel_jobs(self) -> None:
-        if self._scheduler_wait:
-            scheduler.cancel_jobs(self._run_name, self.site.environment, self._scheduler_wait)
+        scheduler.cancel_jobs(self._run_name, self.site.environment, self._scheduler_wait)
 
     def _describe_wait(self) -> str:
         """Describe what the run waits for: an answer of the scheduler, or the start of a job."""
-        return (
-            self._scheduler_wait.describe_outage() if self._scheduler_wait else ""
-        ) or self._pending_jobs.query_status()
+        return self._scheduler_wait.describe_outage() or self._pending_jobs.query_status()
 
     @cached_property
     def _pending_jobs(self) -> PendingJobs:
@@ -175,10 +168,7 @@ class Runner:
             seconds += session.run_session(
                 self.site, group, folder, self._run_name, lock, self._on_event, self._scheduler_wait
             )
-            if (
-                self._scheduler_wait
-                and (lost_s := self._scheduler_wait.outage_s(start)) is not None
-            ):
+            if (lost_s := self._scheduler_wait.outage_s(start)) is not None:
                 seconds -= lost_s
                 excuses |= dict.fromkeys(
                     (item.launch_key for item in group), self._no_answer_reason
@@ -206,9 +196,9 @@ class Runner:
         for launch in scan_launches(self.tree.path):
             if launch.session != session_name:
                 continue
-            if launch.status == completion.DISPLACED:
+            if launch.status == "displaced":
                 reasons[launch.launch_key] = launch.reason
-            elif self._scheduler_wait and launch.status == "failed":
+            elif launch.status == "failed":
                 error = error_tail(launch.folder) if launch.folder else ""
                 words = f"{launch.reason}\n{error}"
                 if self._scheduler.is_no_answer_message(words):

@@ -99,13 +99,6 @@ def nodes_down_by_folder(run_dir: Path) -> dict[str, tuple[str, ...]]:
     return nodes_by_folder
 
 
-def unresponsive_scheduler(outages: Sequence[Outage]) -> Scheduler:
-    """Return the scheduler whose commands had these outages; without one, the first known."""
-    command = outages[0].command if outages else ""
-    owners = (item for item in schedulers.SCHEDULERS if command in item.commands)
-    return next(owners, schedulers.SCHEDULERS[0])
-
-
 def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
     """Return the periods (start, end), in seconds since 1970, of any outage: overlapping ones are
     merged, and one without an end has 0 s, because its duration is unknown."""
@@ -119,66 +112,58 @@ def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
     return periods
 
 
-def describe_outages(
-    periods: Sequence[tuple[float, float]], scheduler: Scheduler, ended_by_fallback: bool = False
-) -> str:
-    """Describe merged outages: ``Slurm did not answer 3 times, 41 s in total``; "" without any.
-
-    `ended_by_fallback` adds that another command replaced accounting.
-    """
-    if not periods:
-        return ""
-    seconds = sum(end - start for start, end in periods)
-    times = "once" if len(periods) == 1 else f"{len(periods)} times"
-    away = "its accounting stayed away or lost a job"
-    note = (
-        f"; {away}, so that {scheduler.accounting_fallback_command} said how jobs ended"
-        if ended_by_fallback
-        else ""
-    )
-    return f"{scheduler.title} did not answer {times}, {seconds:.0f} s in total{note}"
-
-
-def describe_run_outages(run_dir: Path) -> str:
-    """Describe the outages in the log of a run tree; "" without any."""
+def outage_record(run_dir: Path) -> dict[str, Any]:
+    """Return the outages in the log of a run tree as ``env/scheduler.json``, which goes into the
+    bundle: without error messages, because they name hosts; {} without an outage."""
     outages = read_outages(run_dir)
-    ended_by_fallback = any(outage.ended_by_fallback for outage in outages)
-    return describe_outages(
-        merge_outages(outages), unresponsive_scheduler(outages), ended_by_fallback
-    )
+    if not outages:
+        return {}
+    owners = (item for item in schedulers.SCHEDULERS if outages[0].command in item.commands)
+    record: dict[str, Any] = {"scheduler": next(owners, schedulers.SCHEDULERS[0]).key}
+    record["silences"] = [
+        {
+            "start": f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "seconds": round(end - start),
+        }
+        for start, end in merge_outages(outages)
+    ]
+    if any(outage.ended_by_fallback for outage in outages):
+        record["accounting_away"] = True
+    return record
 
 
 def write_outages(run_dir: Path) -> None:
-    """Write ``env/scheduler.json``, which goes into the bundle, if there was an outage; without
-    error messages, because they name hosts."""
-    outages = read_outages(run_dir)
-    if periods := merge_outages(outages):
-        content: dict[str, Any] = {"scheduler": unresponsive_scheduler(outages).key, "silences": []}
-        for start, end in periods:
-            begin = f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}"
-            content["silences"].append({"start": begin, "seconds": round(end - start)})
-        if any(outage.ended_by_fallback for outage in outages):
-            content["accounting_away"] = True
-        (run_dir / "env" / "scheduler.json").write_text(json.dumps(content, indent=1))
+    """Write ``env/scheduler.json`` if there was an outage."""
+    if record := outage_record(run_dir):
+        (run_dir / "env" / "scheduler.json").write_text(json.dumps(record, indent=1))
 
 
-def describe_outage_record(content: object) -> str:
-    """Describe the outages in the content of a bundle's ``env/scheduler.json``; "" if invalid."""
-    if not isinstance(content, dict) or not isinstance(items := content.get("silences"), list):
+def describe_outage_record(record: object) -> str:
+    """Describe the outages in an `outage_record`: ``Slurm did not answer 3 times, 41 s in total``,
+    and whether another command replaced accounting; "" without any, or if it is invalid."""
+    if not isinstance(record, dict) or not isinstance(items := record.get("silences"), list):
         return ""
-    seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
-    if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
+    seconds: list[Any] = [
+        item.get("seconds", -1) if isinstance(item, dict) else -1 for item in items
+    ]
+    if not seconds or not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
-    is_away = content.get("accounting_away") is True
     # A record of an earlier version names no scheduler: there was one only.
-    scheduler = schedulers.scheduler_of_key(content.get("scheduler", schedulers.SCHEDULERS[0].key))
-    return describe_outages([(0.0, float(s)) for s in seconds if s is not None], scheduler, is_away)
+    scheduler = schedulers.scheduler_of_key(record.get("scheduler", schedulers.SCHEDULERS[0].key))
+    times = "once" if len(seconds) == 1 else f"{len(seconds)} times"
+    away = "its accounting stayed away or lost a job"
+    note = (
+        f"; {away}, so that {scheduler.accounting_fallback_command} said how jobs ended"
+        if record.get("accounting_away") is True
+        else ""
+    )
+    return f"{scheduler.title} did not answer {times}, {sum(seconds)} s in total{note}"
 
 
 @dataclass(frozen=True)
 class SchedulerWait:
     """How long a run waits for a scheduler that does not answer: until `deadline_s`, seconds since
-    1970.  Outages are logged in `run_dir`."""
+    1970.  Outages are logged in `run_dir`; without a scheduler there are none."""
 
     scheduler: Scheduler
     deadline_s: float
@@ -204,17 +189,6 @@ class SchedulerWait:
         periods = merge_outages(read_outages(self.run_dir))
         overlaps = [(max(start, moment), end) for start, end in periods if end >= int(moment)]
         return sum(end - start for start, end in overlaps if end > start) if overlaps else None
-
-
-def make_scheduler_wait(
-    scheduler: Scheduler, limit_s: float, run_dir: Path
-) -> SchedulerWait | None:
-    """Return the wait of a run that ends in `limit_s` seconds; None if no scheduler allocates."""
-    return (
-        SchedulerWait(scheduler, time.time() + limit_s, run_dir)
-        if scheduler.allocates_nodes
-        else None
-    )
 
 
 def cancel_jobs(run_name: str, environment: Mapping[str, str], wait: SchedulerWait) -> list[str]:

@@ -161,7 +161,7 @@ def run_session(
     run_name: str,
     lock_descriptor: int,
     on_event: EventListener,
-    wait: scheduler.SchedulerWait | None = None,
+    wait: scheduler.SchedulerWait,
 ) -> float:
     """Launch each of `cases`, a group of `group_by_command`, once by ReFrame; return the duration
     without builds, s.
@@ -173,9 +173,8 @@ def run_session(
     """
     selection = {**_selection_variables(cases), **_pair_variables(site, cases)}
     environment = {**site.environment, **selection}
-    if wait:
-        scheduler.cancel_jobs_and_wait(run_name, environment, wait)
-        environment = wait.patient_environment(environment)
+    scheduler.cancel_jobs_and_wait(run_name, environment, wait)
+    environment = wait.patient_environment(environment)
     start = time.monotonic()
     arguments = launch_command(site, cases, folder, run_name)
     status = _run_reframe(site, arguments, folder, lock_descriptor, on_event, environment)

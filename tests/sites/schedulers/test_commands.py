@@ -136,7 +136,9 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
     (silence,) = scheduler.read_outages(tmp_path)
     assert silence.ended_by_fallback
-    assert scheduler.describe_run_outages(tmp_path).endswith("so that scontrol said how jobs ended")
+    assert scheduler.describe_outage_record(scheduler.outage_record(tmp_path)).endswith(
+        "so that scontrol said how jobs ended"
+    )
 
 
 def test_without_a_controller_nobody_answers_for_accounting(

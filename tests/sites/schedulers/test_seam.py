@@ -119,7 +119,9 @@ def test_the_job_script_of_a_night_is_given_the_wrappers_by_the_old_option_too()
     assert str(result.exception) == "--scheduler-commands other: right is slurm"
 
 
-def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_has_the_scheduler_of_its_partitions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     other = Other()
     monkeypatch.setattr(schedulers, "SCHEDULERS", (*schedulers.SCHEDULERS, other))
     assert (
@@ -127,8 +129,8 @@ def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPa
         is other
     )
     assert schedulers.scheduler_of_site({"a": {"scheduler": "local"}}) is schedulers.NO_SCHEDULER
-    silences = [scheduler.Outage(0.0, 1.0, "othersub")]
-    assert scheduler.unresponsive_scheduler(silences) is other
+    (tmp_path / scheduler.LOG_FILE).write_text("0 lost a othersub x\n1 back a\n")
+    assert scheduler.outage_record(tmp_path)["scheduler"] == "other"
 
 
 @pytest.fixture

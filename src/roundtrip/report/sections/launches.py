@@ -225,7 +225,7 @@ def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
     table = nodes.excluded_nodes_table(data, caption)
     if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table
-    displaced_launches = data.launches.filter(status=completion.DISPLACED)
+    displaced_launches = data.launches.filter(status="displaced")
     if reasons := completion.describe_displacements(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
     if silences := scheduler.describe_outage_record(data.env_records.get("scheduler.json")):
@@ -234,7 +234,7 @@ def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
 
 
 def _lost_launch_blocks(data: BundleData) -> list[Block]:
-    lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
+    lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", "displaced"]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost_launches.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
