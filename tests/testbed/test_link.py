@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from vclusterlib import cgroup, faults, network
-from vclusterlib.control import Control
+from vclusterlib.head import Control
 from vclusterlib.link import LinkSettings, UserspaceLink, expected_ms, parse_ping
 from vclusterlib.spec import Spec, parse_nodes
 
