@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from checks.netpipe.reference import NetPIPEReference
-from checks.netpipe.sockets import NetPIPEOnSockets
+from checks.netpipe.netpipe import NetPIPEOnSockets, NetPIPEReference
 from checks.osu.osu import OSU
 from roundtrip.studies.netpipe.output import OutputPoint, SizeSchedule
 from roundtrip.studies.osu import output as osu_output

@@ -13,7 +13,7 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from checks.mixins.witness import Witnessed
-from checks.netpipe.reference import NetPIPEReference
+from checks.netpipe.netpipe import NetPIPEReference
 from checks.npb.npb import NPBBase
 from roundtrip.studies.netpipe.output import SizeSchedule
 
