@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
@@ -23,7 +23,7 @@ from roundtrip.stats.verdicts import (
     pair_by_round,
 )
 from roundtrip.studies import derivation
-from roundtrip.study import BOOST, MPI, load_studies
+from roundtrip.study import BOOST, MPI, Study, load_studies
 from roundtrip.units import UNPRINTED_UNITS, Quantity
 
 
@@ -55,20 +55,35 @@ MAX_ENVIRONS_FOR_ALL_PAIRS = 32
 def launch_speeds(data: BundleData, launches: Collection[str]) -> ValuesByLaunch:
     """The values of these launches, all of which completed."""
     values: dict[str, dict[SpeedPoint, LaunchValue]] = defaultdict(dict)
-    is_asked = pl.col("launch").is_in(list(launches))
-    launch_rows = data.launches.filter(is_asked)
-    study_names = set(launch_rows["study"])
-    cases = dict(launch_rows.select("launch", "case_id").iter_rows())
+    launch_rows = data.launches.filter(pl.col("launch").is_in(list(launches)))
     for study in load_studies():
-        if study.name not in study_names:
-            continue
-        samples = data.samples.filter(is_asked, study=study.name)
-        sizes = data.analysis.compared_sizes(study)
-        for row in derivation.speeds(study, samples, sizes).iter_rows(named=True):
-            point = SpeedPoint(**{field.name: row[field.name] for field in fields(SpeedPoint)})
-            launch = row["launch"]
-            values[launch][point] = LaunchValue(row["value"], data.series_key(cases[launch], row))
+        rows = launch_rows.filter(study=study.name)
+        for launch, point, value in _derive_values(data, study, rows, derivation.speeds):
+            values[launch["launch"]][point] = value
     return values
+
+
+def headline_values(data: BundleData, study: Study) -> Iterator[_DerivedValue]:
+    """The few values of the launches of `study` that represent a toolchain."""
+    launches = data.study_launches(study.name)
+    return _derive_values(data, study, launches, derivation.headline_speeds)
+
+
+#: The launch, a row of `BundleData.launches`, what was measured, and its value.
+_DerivedValue = tuple[Mapping[str, Any], SpeedPoint, LaunchValue]
+
+
+def _derive_values(
+    data: BundleData, study: Study, launches: pl.DataFrame, derive: Callable[..., pl.DataFrame]
+) -> Iterator[_DerivedValue]:
+    launch_rows = {row["launch"]: row for row in launches.iter_rows(named=True)}
+    if not launch_rows:
+        return
+    samples = data.samples.filter(pl.col("launch").is_in(list(launch_rows)), study=study.name)
+    for row in derive(study, samples, data.analysis.compared_sizes(study)).iter_rows(named=True):
+        launch = launch_rows[row["launch"]]
+        point = SpeedPoint(**{field.name: row[field.name] for field in fields(SpeedPoint)})
+        yield launch, point, LaunchValue(row["value"], data.series_key(launch["case_id"], row))
 
 
 def round_launch(launch: Mapping[str, Any]) -> RoundLaunch:
@@ -151,6 +166,30 @@ class PairedValues:
         return ratios
 
 
+def paired_values(
+    pairing: Pairing, point: SpeedPoint, values: ValuesByLaunch, is_abba: bool
+) -> PairedValues | None:
+    """The values of rounds in which both sides are above 0; None if there is no such round."""
+    value_pairs: dict[int, tuple[LaunchValue, LaunchValue]] = {}
+    for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
+        one, other = (values.get(launch, {}).get(point) for launch in launches)
+        if one and other and min(one.number, other.number) > 0:
+            value_pairs[number] = one, other
+    if not value_pairs:
+        return None
+    ones, others = zip(*value_pairs.values(), strict=True)
+    return PairedValues(
+        pairing,
+        tuple(value_pairs),
+        tuple(value.number for value in ones),
+        tuple(value.number for value in others),
+        point.unit,
+        point.lower_is_better,
+        (common_series_key(ones), common_series_key(others)),
+        is_abba,
+    )
+
+
 def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
     """The title of each environment's toolchain, with the environment's name if two are alike."""
     count = Counter(titles.values())
@@ -205,32 +244,11 @@ class ComparedToolchains:
             all_points = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
             points = [point for point in all_points if point.depends_on in factors]
             for point in sorted(points, key=lambda point: (point.what, point.size_bytes or 0)):
-                comparison = self._paired_values(pairing, point)
+                comparison = paired_values(pairing, point, self._values, self._data.is_abba)
                 if comparison and comparison.ratios:
                     key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
                     comparisons[key] = comparison
         return comparisons
-
-    def _paired_values(self, pairing: Pairing, point: SpeedPoint) -> PairedValues | None:
-        """The values of rounds in which both sides are above 0; None if there is no such round."""
-        value_pairs: dict[int, tuple[LaunchValue, LaunchValue]] = {}
-        for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
-            one, other = (self._values.get(launch, {}).get(point) for launch in launches)
-            if one and other and min(one.number, other.number) > 0:
-                value_pairs[number] = one, other
-        if not value_pairs:
-            return None
-        ones, others = zip(*value_pairs.values(), strict=True)
-        return PairedValues(
-            pairing,
-            tuple(value_pairs),
-            tuple(value.number for value in ones),
-            tuple(value.number for value in others),
-            point.unit,
-            point.lower_is_better,
-            (common_series_key(ones), common_series_key(others)),
-            self._data.is_abba,
-        )
 
     @cached_property
     def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
@@ -287,12 +305,8 @@ def _launches_by_setting(data: BundleData) -> dict[Setting, dict[str, list[dict[
     order = list(exclusions)
 
     def position(setting: Setting) -> tuple[object, ...]:
-        return (
-            order.index(setting.study),
-            setting.check,
-            setting.system_partition,
-            setting.parameters,
-        )
+        place = setting.check, setting.system_partition, setting.parameters
+        return order.index(setting.study), *place
 
     settings = sorted((s for s, group in groups.items() if len(group) > 1), key=position)
     return {setting: dict(groups[setting]) for setting in settings}
@@ -330,8 +344,6 @@ def compared_factors(
     """
     intermediates = {(software[0], other_software[1]), (other_software[0], software[1])}
     is_crossed = software[0] != other_software[0] and software[1] != other_software[1]
-    return (
-        ()
-        if is_crossed and intermediates & all_software
-        else differing_factors(software, other_software)
-    )
+    if is_crossed and intermediates & all_software:
+        return ()
+    return differing_factors(software, other_software)

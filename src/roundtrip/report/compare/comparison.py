@@ -24,7 +24,7 @@ from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
 from roundtrip.stats.sequential import forecast_rounds
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import Pairing, Verdict, double_round_ratios, pair_by_round
+from roundtrip.stats.verdicts import Verdict, pair_by_round
 from roundtrip.units import MEASURED_LABEL, printable
 
 #: Name fields in which cases may differ, by the key that selects the sides.
@@ -177,17 +177,18 @@ def _form_ratios(
     """By series, the ratios that are claimed; and why nothing is claimed of a series without."""
     ratios, reasons = {}, {}
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
+    run_values, is_abba = {**values[0], **values[1]}, new.data.is_abba
     for pair in pairs:
         pairing = None
         if is_one_run and not pair[0].simulated:
-            launches = ([speeds.round_launch(row) for row in case.launches] for case in pair)
-            pairing = pair_by_round(*launches)
+            launches = [[speeds.round_launch(row) for row in case.launches] for case in pair]
+            pairing = pair_by_round(*reversed(launches))
         why = pairing.refusal if pairing else model.reason_without_claim(base, new, *pair)
         for point in _points(pair, values):
             series = Series(*pair, point)
             reasons[series] = why or "no round has both values"
-            if pairing and not why:
-                ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
+            if pairing and (paired := speeds.paired_values(pairing, point, run_values, is_abba)):
+                ratios[series] = paired.ratios
     return {series: found for series, found in ratios.items() if found}, reasons
 
 
@@ -202,25 +203,6 @@ def _points(pair: Pair, values: Sequence[ValuesByLaunch]) -> list[SpeedPoint]:
     return sorted(points, key=lambda point: (point.what, point.size_bytes or 0))
 
 
-def _round_ratios(
-    pairing: Pairing, point: SpeedPoint, values: Sequence[ValuesByLaunch], is_abba: bool
-) -> list[float]:
-    """Speed of the new side over the base, one for each round (ABBA: two rounds) with both."""
-    ratios = {}
-    for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
-        base, new = (
-            side_values.get(launch, {}).get(point)
-            for side_values, launch in zip(values, launches, strict=True)
-        )
-        if base and new and min(base.number, new.number) > 0:
-            ratios[number] = _speed(base.number, new.number, point)
-    return double_round_ratios(ratios) if is_abba else list(ratios.values())
-
-
-def _speed(base: float, new: float, point: SpeedPoint) -> float:
-    return base / new if point.lower_is_better else new / base
-
-
 def _row_without_claim(
     series: Series, values: Sequence[ValuesByLaunch], levels: Levels, why: str
 ) -> Row:
@@ -230,7 +212,10 @@ def _row_without_claim(
         numbers = [value.number for value in points if value]
         intervals.append(median_interval(numbers, levels.confidence_level))
     base, new = intervals
-    ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
+    ratio = 1.0
+    if base.median and new.median:
+        is_cost = series.point.lower_is_better
+        ratio = base.median / new.median if is_cost else new.median / base.median
     return Row(series, base, new, ratio, why=why)
 
 

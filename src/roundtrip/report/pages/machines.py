@@ -160,20 +160,11 @@ def _night_headline_values(
         return
     level = data.analysis.statistics.confidence_level
     for study in load_studies():
-        cases = dict(data.study_launches(study.name).select("launch", "case_id").iter_rows())
-        if not cases:
-            continue
-        samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
-        launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.LaunchValue]] = defaultdict(
-            list
-        )
-        sizes = data.analysis.compared_sizes(study)
-        for row in derivation.headline_speeds(study, samples, sizes).iter_rows(named=True):
-            case = cases[row["launch"]]
-            key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
-            value = speeds.LaunchValue(row["value"], data.series_key(case, row))
-            launch_values[key, row["unit"], row["lower_is_better"]].append(value)
-        for (key, unit, is_lower_better), numbers in launch_values.items():
+        values: dict[tuple[_ValueKey, str, bool], list[speeds.LaunchValue]] = defaultdict(list)
+        for launch, point, value in speeds.headline_values(data, study):
+            key = _ValueKey(study.name, point.what, point.size_bytes, launch["case_id"])
+            values[key, point.unit, point.lower_is_better].append(value)
+        for (key, unit, is_lower_better), numbers in values.items():
             quantity = speeds.median_quantity(numbers, unit, level)
             yield key, replace(quantity, lower_is_better=is_lower_better)
 

@@ -7,15 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from roundtrip import units
 from roundtrip.content import labels
 from roundtrip.content.blocks import Answer, Cell, Column, Table, make_answer, number_columns
 from roundtrip.content.data import BundleData
 from roundtrip.measure.columns import setting_texts
-from roundtrip.report.speeds import LaunchValue, distinct_titles, median_quantity
-from roundtrip.studies import derivation
+from roundtrip.report.speeds import LaunchValue, distinct_titles, headline_values, median_quantity
 from roundtrip.study import Study
 from roundtrip.units import ConfidenceLevel, Quantity
 
@@ -129,11 +126,11 @@ def study_headline(data: BundleData, study: Study) -> Headline | None:
     only other rows have.
     """
     level = ConfidenceLevel(data.analysis.statistics.confidence_level)
-    launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
-    rows = _values_by_row(data, study, launches)
+    rows = _values_by_row(data, study)
     if not rows:
         return None
-    titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
+    toolchains = data.study_launches(study.name).select("environ", "toolchain")
+    titles = distinct_titles(dict(toolchains.iter_rows()))
     shown_rows = {
         row: {
             environ: median_quantity([value for _, value in values], row.unit, level)
@@ -162,7 +159,7 @@ def study_headline(data: BundleData, study: Study) -> Headline | None:
         (row, environ)
         for row in shown_rows
         for environ, values in rows[row].items()
-        if environ in environs and all(launches[launch]["disturbed"] for launch, _ in values)
+        if environ in environs and all(launch["disturbed"] for launch, _ in values)
     )
     note += " * Every launch was disturbed." if disturbed else ""
     shown_titles = {environ: titles[environ] for environ in environs}
@@ -178,26 +175,18 @@ def headline_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
     )
 
 
+#: A launch, a row of `BundleData.launches`, and its value.
+_ValueOfLaunch = tuple[Mapping[str, Any], LaunchValue]
+
+
 def _values_by_row(
-    data: BundleData, study: Study, launches: dict[str, dict[str, Any]]
-) -> dict[_RowKey, dict[str, list[tuple[str, LaunchValue]]]]:
-    mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-    rows: dict[_RowKey, dict[str, list[tuple[str, LaunchValue]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    sizes = data.analysis.compared_sizes(study)
-    values = derivation.headline_speeds(study, data.samples.filter(mask), sizes)
-    for value in values.iter_rows(named=True):
-        launch = launches[value["launch"]]
-        row = _RowKey(
-            value["what"],
-            value["size_bytes"],
-            *_setting_and_label(launch),
-            value["unit"],
-            value["lower_is_better"],
-        )
-        series = data.series_key(launch["case_id"], value)
-        rows[row][launch["environ"]].append((launch["launch"], LaunchValue(value["value"], series)))
+    data: BundleData, study: Study
+) -> dict[_RowKey, dict[str, list[_ValueOfLaunch]]]:
+    rows: dict[_RowKey, Any] = defaultdict(lambda: defaultdict(list))
+    for launch, point, value in headline_values(data, study):
+        names, kind = (point.what, point.size_bytes), (point.unit, point.lower_is_better)
+        row = _RowKey(*names, *_setting_and_label(launch), *kind)
+        rows[row][launch["environ"]].append((launch, value))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
     def position(item: tuple[_RowKey, object]) -> tuple[object, ...]:
@@ -210,7 +199,7 @@ def _values_by_row(
     return dict(sorted(rows.items(), key=position))
 
 
-def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
+def _setting_and_label(launch: Mapping[str, Any]) -> tuple[str, str]:
     """(Parameters and partition, label) of a launch; the first omits what the label says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
