@@ -1,23 +1,26 @@
-"""What people say of nights, what of it and of earlier nights goes into a bundle, and imports."""
+"""What people say of nights, leave out, rename and accept, and what of it goes into a bundle."""
 
 import re
 import shutil
+from glob import escape
 from pathlib import Path
 
 import polars as pl
 import pytest
-from support.nights import CAMPAIGN, SITE, NightWriter
+from support.nights import CAMPAIGN, SITE, NightWriter, make_checkout, start_time
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
-from roundtrip.content import data
+from roundtrip.content import data, nights
+from roundtrip.content.nights import JudgedSeries
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger, night_rows
 from roundtrip.history.annotations import Annotation
-from roundtrip.measure import manifest
+from roundtrip.measure import analysis, manifest
 from roundtrip.report import renderers
 from roundtrip.report.build import build_report
+from roundtrip.report.publish import attach_past_nights
 from roundtrip.report.sections import history
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
@@ -26,10 +29,14 @@ NIGHTS += ["2026-11-05T01:00:00Z"]
 MEDIAN = {"median": 2.0, "low": None, "high": 2.0}
 
 
-def load(folder: Path, text: str) -> tuple[Annotation, ...]:
+def load(folder: Path, *texts: str) -> tuple[Annotation, ...]:
     file = folder / annotation_file.FILE_NAME
-    file.write_text(text)
+    file.write_text("".join(texts))
     return annotation_file.load(file)
+
+
+def renaming(night: str, old: str, new: str) -> str:
+    return f'- {{from: {night[:10]}, text: x, series: "{old}/*", renamed_to: "{new}/*"}}\n'
 
 
 def left_out(
@@ -67,18 +74,20 @@ def test_without_an_end_it_is_about_its_day(tmp_path: Path) -> None:
     assert left_out(annotations) == ["", "x", "disturbed", ""]
 
 
-def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
-    annotations = load(tmp_path, "- {from: 2026-11-04, text: x}")
-    assert annotation_file.notes_on_nights(NIGHTS, annotations) == [("2026-11-05T01:00:00Z", "x")]
-    past_annotations = load(tmp_path, "- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}")
-    assert annotation_file.notes_on_nights(NIGHTS, past_annotations) == []
-    assert annotation_file.notes_on_nights([], annotations) == []
-
-
-def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
-    text = "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
-    annotations = load(tmp_path, text)
-    assert annotation_file.notes_on_nights(NIGHTS, annotations) == [(NIGHTS[0], "y")]
+@pytest.mark.parametrize(
+    ("text", "starts", "notes"),
+    [
+        ("- {from: 2026-11-04, text: x}", NIGHTS, [(NIGHTS[3], "x")]),
+        ("- {from: 2026-11-04, text: x}", [], []),
+        ("- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}", NIGHTS, []),
+        ("- {from: 2026-11-01, text: ended before all nights}", NIGHTS, []),
+        ("- {from: 2026-10-01, to: 2026-11-02, text: y}", NIGHTS, [(NIGHTS[0], "y")]),
+    ],
+)
+def test_on_a_day_without_a_night_it_stands_at_the_next(
+    tmp_path: Path, text: str, starts: list[str], notes: list[tuple[str, str]]
+) -> None:
+    assert annotation_file.notes_on_nights(starts, load(tmp_path, text)) == notes
 
 
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
@@ -145,14 +154,6 @@ def test_imported_nights_are_nights_of_the_ledger(
     assert "values.parquet" in final_ledger.warnings[0]
 
 
-def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
-    NightWriter(tmp_path, series=1).write(3)
-    text = "- {from: 2026-01-02, text: a fan was broken, kind: incident, leave_out: true}"
-    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, load(tmp_path, text))
-    assert site_ledger.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
-
-
 def test_a_night_that_is_left_out_by_an_old_name_stays_left_out(tmp_path: Path) -> None:
     NightWriter(tmp_path, series=1).write(3)
     (case,) = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["case_id"].unique()
@@ -169,18 +170,11 @@ def test_a_night_that_is_left_out_by_an_old_name_stays_left_out(tmp_path: Path) 
 def test_annotations_are_those_of_the_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in ("campaigns", "checks", "site-configs/here"):
-        (tmp_path / folder).mkdir(parents=True)
+    folder = make_checkout(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert annotation_file.load_site_annotations("here") == ()
-    file = tmp_path / "site-configs" / "here" / annotation_file.FILE_NAME
-    file.write_text("- from: 2026-01-02\n  text: new switch\n")
-    assert [annotation.text for annotation in annotation_file.load_site_annotations("here")] == [
-        "new switch"
-    ]
-    file.write_text("nonsense")
-    with pytest.raises(UserError, match="right is a list of annotations"):
-        annotation_file.load_site_annotations("here")
+    assert annotation_file.load_site_annotations(SITE) == ()
+    annotations = load(folder, "- from: 2026-01-02\n  text: new switch\n")
+    assert annotation_file.load_site_annotations(SITE) == annotations != ()
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
@@ -266,16 +260,13 @@ def test_a_renamed_test_is_one_series_in_its_new_unit_and_its_new_name_counts_if
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_test_may_be_renamed_twice(order: int, tmp_path: Path) -> None:
-    renamings = [
-        f'- {{from: {night[:10]}, text: x, series: "{old}/*", renamed_to: "{new}/*"}}\n'
-        for night, old, new in zip(NIGHTS[1::2], "AB", "BC", strict=True)
-    ]
+    renamings = [*map(renaming, NIGHTS[1::2], "AB", "BC")]
     names = dict.fromkeys(night_rows.SERIES, "")
     rows = [
         {**names, **MEDIAN, "night": night, "case_id": f"{name}/@x:y+z", "nodes": ""}
         for night, name in zip(NIGHTS, "ABBC", strict=True)
     ]
-    annotations = load(tmp_path, "".join(renamings[::order]))
+    annotations = load(tmp_path, *renamings[::order])
     frame, _ = annotation_file.rename_cases(pl.DataFrame(rows), annotations)
     assert frame["case_id"].to_list() == ["C/@x:y+z"] * 4
 
@@ -290,14 +281,13 @@ def test_a_name_with_other_stars_is_refused(tmp_path: Path) -> None:
 
 def test_a_renaming_of_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     NightWriter(tmp_path / "reports", series=1).write(1)
-    for folder in ("campaigns", "checks", f"site-configs/{SITE}"):
-        (tmp_path / folder).mkdir(parents=True)
+    folder = make_checkout(tmp_path)
     (start,) = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights["night"]
     texts = [
         f'- from: {date}\n  text: x\n  series: "{old}/*"\n  renamed_to: "C/*"\n'
         for date, old in (("2026-12-01", "NetPIPE"), ("2026-12-01", "Ring"), (start, "NetPIPE"))
     ]
-    load(tmp_path / "site-configs" / SITE, "".join(texts))
+    load(folder, *texts)
     monkeypatch.chdir(tmp_path)
     command = ["history", SITE, "--reports", str(tmp_path / "reports")]
     third, second = CliRunner().invoke(app, command).stderr.splitlines()
@@ -307,3 +297,70 @@ def test_a_renaming_of_nothing_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     )
     assert f"annotations.yaml:12: no night before {start}" in third
     assert CliRunner().invoke(app, [*command, CAMPAIGN]).stderr == ""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    NightWriter(folder, series=2).write(3)
+    return folder
+
+
+def judge(reports: Path, annotations: tuple[Annotation, ...] = ()) -> tuple[JudgedSeries, ...]:
+    site_ledger = ledger.read_ledger(reports, CAMPAIGN, SITE, annotations)
+    frames = site_ledger.nights, site_ledger.provenance
+    return nights.judge_all_series(
+        *frames, analysis.default_settings().history, annotations
+    ).judged_series
+
+
+def acceptance(reports: Path, night: int) -> str:
+    """What accepts the first series up to a night, by its name without annotations."""
+    title = escape(judge(reports)[0].full_title)
+    return f'- {{from: {start_time(night)}, text: agreed, kind: accepted, series: "{title}"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("accepted", "renamed", "until"),
+    [(1, [3], 1), (1, [2, 3], 1), (2, [3], 2), (2, [2], None)],
+    ids=["later", "twice", "all nights", "another test has the old name"],
+)
+def test_an_acceptance_by_an_old_name_holds_on_for_the_renamed_series(
+    reports: Path, tmp_path: Path, accepted: int, renamed: list[int], until: int | None
+) -> None:
+    names = ["NetPIPE", "Beta", "Gamma"]
+    texts = [renaming(start_time(night), *names[at : at + 2]) for at, night in enumerate(renamed)]
+    annotations = load(tmp_path, *texts[::-1], acceptance(reports, accepted))
+    renamed_lines = [
+        line
+        for line in judge(reports, annotations)
+        if str(line.data.identity["case_id"]).startswith(names[len(renamed)])
+    ]
+    moments = [line.acceptance and line.acceptance.last for line in renamed_lines]
+    assert moments == [until and start_time(until), None]
+
+
+def test_an_acceptance_by_a_name_that_is_gone_ends_before_the_renaming(
+    reports: Path, tmp_path: Path
+) -> None:
+    annotations = load(tmp_path, renaming(start_time(2), "NetPIPE", "Beta"), acceptance(reports, 2))
+    site_ledger = ledger.read_ledger(reports, CAMPAIGN, SITE, annotations)
+    rows = site_ledger.nights.filter(~pl.col("case_id").str.starts_with("NetPIPE"))
+    carried = nights.with_carried_acceptances(rows, site_ledger.provenance, annotations)
+    assert [each.last for each in carried[len(annotations) :]] == [start_time(1)]
+
+
+def test_a_bundle_has_the_names_of_its_night_and_what_was_accepted(
+    reports: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "bundle"
+    (revision,) = (reports / CAMPAIGN / SITE).glob(f"{start_time(2)[:10]}/r*")
+    shutil.copytree(revision / "bundle", bundle)
+    texts = renaming(start_time(2), "NetPIPE", "Beta"), renaming(start_time(3), "Beta", "Gamma")
+    annotations = load(tmp_path, *texts, acceptance(reports, 1))
+    attached = attach_past_nights(bundle, manifest.verify(bundle), reports, annotations)
+    history = ledger.read_attached_history(bundle, attached)
+    assert history.nights["case_id"].str.head(5).unique().to_list() == ["Beta/"]
+    assert history.accepted["until"].to_list() == [start_time(1)] * 2
+    assert "Beta" in history.accepted["series"][1]
+    assert history.notes["text"].to_list() == ["accepted: agreed", "x"]

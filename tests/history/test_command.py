@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command import parse_answer, run_roundtrip
-from support.nights import CAMPAIGN, ENVIRON, SITE, NightWriter
+from support.nights import CAMPAIGN, ENVIRON, SITE, NightWriter, make_checkout
 
 from roundtrip.report.pages import write
 
@@ -78,9 +78,7 @@ def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
 def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in ("campaigns", "checks", f"site-configs/{SITE}"):
-        (tmp_path / folder).mkdir(parents=True)
-    file = tmp_path / "site-configs" / SITE / "annotations.yaml"
+    file = make_checkout(tmp_path) / "annotations.yaml"
     monkeypatch.chdir(tmp_path)
 
     def ask(*arguments: str) -> tuple[int, str]:

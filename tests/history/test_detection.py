@@ -12,7 +12,7 @@ from support import years
 from support.command import run_roundtrip
 from support.nights import SITE, NightWriter
 
-from roundtrip.content.nights import judge_all_series
+from roundtrip.content.nights import JudgedSeries, judge_all_series
 from roundtrip.errors import UserError
 from roundtrip.history import detection
 from roundtrip.history.detection import SeriesNoise, histories, night_days
@@ -66,23 +66,20 @@ def test_a_night_that_was_left_out_does_not_count() -> None:
     assert verdict(named(frame), masked_frame) is Verdict.NO_VALUE
 
 
-def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_it() -> None:
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"launches": pl.lit(1, pl.Int64)},
+        {"launches": pl.col("launches") + 1, "left_out": pl.lit("disturbed")},
+    ],
+    ids=["fewer launches", "left out"],
+)
+def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_that_count_stands_for_it(
+    columns: dict[str, pl.Expr],
+) -> None:
     frame = one(4)
-    one_launch = {"nodes": pl.lit("node99"), "launches": pl.lit(1, pl.Int64)}
-    slow_frame = frame.with_columns(pl.col("median") * 3, **one_launch)
+    slow_frame = frame.with_columns(pl.col("median") * 3, nodes=pl.lit("node99"), **columns)
     assert histories(pl.concat([frame, slow_frame]), SETTINGS) == histories(frame, SETTINGS)
-
-
-def test_a_set_of_nodes_that_is_left_out_hides_no_other_of_its_night() -> None:
-    frame = one(4)
-    disturbed_frame = frame.with_columns(
-        pl.col("median") * 3,
-        nodes=pl.lit("node99"),
-        launches=pl.col("launches") + 1,
-        left_out=pl.lit("disturbed"),
-    )
-    both = pl.concat([frame, disturbed_frame])
-    assert histories(both, SETTINGS) == histories(frame, SETTINGS)
 
 
 def test_nights_at_midnight_are_a_day_apart() -> None:
@@ -129,18 +126,24 @@ def test_nothing_is_no_value_and_zero_is_one() -> None:
     assert verdict(named(zero_frame), zero_frame) is Verdict.UNCHANGED
 
 
+def judged(values: list[float], lower_is_better: bool = True) -> JudgedSeries:
+    """A series with these values, of which none is left out."""
+    columns = {"median": pl.Series(values), "unit": pl.lit("errors"), "left_out": pl.lit("")}
+    frame = one(4).sort("night").with_columns(**columns, lower_is_better=lower_is_better)
+    (series,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
+    return series
+
+
 @pytest.mark.parametrize(
     ("lower_is_better", "expected"), [(True, "regressed"), (False, "improved")]
 )
 def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str) -> None:
     errors = [0.0, 0.0, 1.0, 0.0, 0.0, 2.0] * 13 + [9.0, 11.0, 8.0, 10.0, 12.0, 9.0] * 2
-    series = {"median": pl.Series(errors), "unit": pl.lit("errors"), "left_out": pl.lit("")}
-    frame = one(4).sort("night").with_columns(**series, lower_is_better=lower_is_better)
-    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
-    assert judged.judgement.verdict == expected
-    assert judged.history.steps[-1].night == 78
-    assert str(judged.level_before).split()[0] == "0"
-    assert judged.zero_text == "0 in 52 nights, which counts as 0.71"
+    series = judged(errors, lower_is_better)
+    assert series.judgement.verdict == expected
+    assert series.history.steps[-1].night == 78
+    assert str(series.level_before).split()[0] == "0"
+    assert series.zero_text == "0 in 52 nights, which counts as 0.71"
 
 
 @pytest.mark.parametrize(
@@ -153,37 +156,22 @@ def test_nights_of_zero_count_and_are_told(lower_is_better: bool, expected: str)
 def test_a_constant_series_would_have_shown_no_step_of_a_billionth(
     value: float, step: str, zeros: str
 ) -> None:
-    frame = one(4).with_columns(median=pl.lit(value), left_out=pl.lit(""))
-    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
-    assert (judged.judgement.detectable_step_text, judged.zero_text) == (step, zeros)
+    series = judged([value] * 90)
+    assert (series.judgement.detectable_step_text, series.zero_text) == (step, zeros)
 
 
 def test_a_first_rise_from_zero_is_a_step() -> None:
-    """Errors in all of the newest nights, each far above 1."""
-    frame = one(4).sort("night")
-    errors = [0.0] * (frame.height - 8) + [8.0, 12.0, 9.0, 11.0, 10.0, 8.0, 12.0, 9.0]
-    series = {"median": pl.Series(errors), "unit": pl.lit("errors"), "left_out": pl.lit("")}
-    (judged,) = judge_all_series(
-        frame.with_columns(**series), pl.DataFrame(schema=PROVENANCE), SETTINGS
-    ).judged_series
-    assert judged.judgement.verdict is Verdict.REGRESSED
+    errors = [0.0] * 82 + [8.0, 12.0, 9.0, 11.0, 10.0, 8.0, 12.0, 9.0]
+    assert judged(errors).judgement.verdict is Verdict.REGRESSED
 
 
 def test_zeros_of_a_measured_value_count_as_a_share_of_the_least() -> None:
-    frame = one(4).sort("night")
-    waits = [0.0, 2.5, 3.5, 0.0] * (frame.height // 4) + [2.5] * (frame.height % 4)
-    series = {"median": pl.Series(waits), "unit": pl.lit("s"), "left_out": pl.lit("")}
-    (judged,) = judge_all_series(
-        frame.with_columns(**series), pl.DataFrame(schema=PROVENANCE), SETTINGS
-    ).judged_series
-    assert judged.zero_text.endswith("which counts as 0.71 times the least other value")
+    waits = [0.0, 2.5, 3.5, 0.0] * 22 + [2.5] * 2
+    assert judged(waits).zero_text.endswith("which counts as 0.71 times the least other value")
 
 
 def test_the_least_value_of_a_series_is_no_zero() -> None:
-    level = pl.when(pl.col("night") < years.night_start(60)).then(5.0).otherwise(10.0)
-    frame = one(4).with_columns(median=level, unit=pl.lit("errors"), left_out=pl.lit(""))
-    (judged,) = judge_all_series(frame, pl.DataFrame(schema=PROVENANCE), SETTINGS).judged_series
-    assert str(judged.level_before).split()[0] == "5.00"
+    assert str(judged([5.0] * 60 + [10.0] * 30).level_before).split()[0] == "5.00"
 
 
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[SeriesNoise]:

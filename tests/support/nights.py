@@ -160,6 +160,13 @@ def start_time(number: int) -> str:
     return (_FIRST_START + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def make_checkout(folder: Path) -> Path:
+    """Make a checkout in `folder` with nothing but the folder of `SITE`, which is returned."""
+    for name in ("campaigns", "checks", f"site-configs/{SITE}"):
+        (folder / name).mkdir(parents=True)
+    return folder / "site-configs" / SITE
+
+
 def write_bundle(
     folder: Path,
     facts: Mapping[str, Any],
