@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.command import parse_answer
+from support.json_files import replace_text
 from support.programs import write_script
 from typer.testing import CliRunner
 
@@ -29,21 +30,12 @@ def checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return checkout
 
 
-def edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
-
-
 def edit_data(checkout: Path, old: str, new: str) -> None:
     """Replace `old` in the one file that has it: the site's, or one of its bases."""
     sites = checkout / "site-configs"
-    names = (
-        *("infiniband/site", "base/infiniband", "base/rdma"),
-        *("base/ucx", "base/slurm"),
-    )
+    names = ("infiniband/site", "base/infiniband", "base/rdma", "base/ucx", "base/slurm")
     files = [sites / f"{name}.toml" for name in names]
-    edit(next(file for file in files if old in file.read_text()), old, new)
+    replace_text(next(file for file in files if old in file.read_text()), old, new)
 
 
 def faults(checkout: Path) -> list[str]:
@@ -102,18 +94,25 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
     assert fault in detail
 
 
-def test_a_launcher_of_one_site_is_named(checkout: Path) -> None:
-    with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
-        file.write("def add(launcher: type) -> None:\n    register_launcher('mine')(launcher)\n")
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        (
+            *("reframe.py", "def add(launcher):\n    register_launcher('mine')(launcher)\n"),
+            "registers a launcher: put it into reframe/settings.py",
+        ),
+        ("environment", "if\n", "infiniband/environment: line "),
+    ],
+)
+def test_a_file_that_no_site_may_have_is_named(
+    checkout: Path, name: str, text: str, fault: str
+) -> None:
+    """A launcher of its own, and an `environment` that bash cannot read."""
+    with (checkout / "site-configs/infiniband" / name).open("a") as file:
+        file.write(text)
     (finding,) = check.check_site_files(Site("infiniband", checkout))
-    assert finding.detail.startswith("registers a launcher: put it into reframe/settings.py")
-
-
-def test_an_environment_that_bash_cannot_read_is_named(checkout: Path) -> None:
-    file = checkout / "site-configs/infiniband/environment"
-    file.write_text("if\n")
-    (finding,) = check.check_site_files(Site("infiniband", checkout))
-    assert (finding.verdict, str(file) in finding.detail) == ("fault", True)
+    assert finding.verdict == "fault"
+    assert fault in finding.detail
 
 
 def test_a_folder_in_place_of_reframes_file_is_no_site(checkout: Path) -> None:
@@ -161,7 +160,7 @@ def test_a_fault_in_spacks_part(
     checkout: Path, file: str, old: str, new: str, message: str
 ) -> None:
     folder = checkout / "site-configs/infiniband/spack"
-    edit(folder / file, old, new)
+    replace_text(folder / file, old, new)
     try:
         details = [
             item.detail for item in software.check_spack_files(folder, checkout / "spack.yaml")

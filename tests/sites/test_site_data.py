@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
+from support.json_files import replace_text
 
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launching, render, site_file
@@ -56,12 +57,11 @@ def test_the_guides_second_mpich_stands_beside_the_first(sites: Path) -> None:
 
 
 def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
-    file = sites / "virtual" / "site.toml"
     line = (
         'mpich50-verbs = { mpi = "mpich50", over = "verbs", '
         'variables = { FI_PROVIDER = "verbs", MPIR_CVAR_CH4_NETMOD = "ofi" } }\n'
     )
-    file.write_text(file.read_text().replace("[transport]\n", f"[transport]\n{line}"))
+    replace_text(sites / "virtual" / "site.toml", "[transport]\n", f"[transport]\n{line}")
     environ = environments(sites / "virtual")["mpich50-verbs"]
     assert environ["extras"]["toolchain"] == "MPICH 5.0 over verbs"
     assert environ["extras"]["transport"] == "verbs"
@@ -82,18 +82,14 @@ def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
 def test_a_wrong_value_is_refused_with_what_would_be_right(
     sites: Path, old: str, new: str, complaint: str
 ) -> None:
-    file = sites / "virtual" / "site.toml"
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
+    replace_text(sites / "virtual" / "site.toml", old, new)
     with pytest.raises(UserError) as error:
         render.reframe_configuration(sites / "virtual")
     assert complaint in str(error.value)
 
 
 def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
-    base = sites / "base" / "rdma.toml"
-    base.write_text(base.read_text().replace("ulimit -S -l hard", "ulimit -l 1000000"))
+    replace_text(sites / "base" / "rdma.toml", "ulimit -S -l hard", "ulimit -l 1000000")
     for name in ("infiniband", "roce"):
         (system,) = render.reframe_configuration(sites / name)["systems"]
         for partition in system["partitions"]:
@@ -147,22 +143,6 @@ def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str
     )
 
 
-def test_a_wrong_size_of_a_partition_has_its_line_in_the_site(sites: Path) -> None:
-    file = sites / "infiniband" / "site.toml"
-    text = f'{file.read_text()}\n[scheduler_partition.gpu]\nnodes = "4"\n'
-    line = text.splitlines().index('nodes = "4"') + 1
-    with pytest.raises(UserError, match=f"^{file}:{line}: partition.ib-rc.extras.nodes: input"):
-        read(file, text)
-
-
-def test_extras_that_are_no_table_have_their_line_beside_a_scheduler_partition(sites: Path) -> None:
-    file = sites / "infiniband" / "site.toml"
-    text = f"{file.read_text()}[scheduler_partition.gpu]\n[partition.ib-rc]\nextras = []\n"
-    line = len(text.splitlines())
-    with pytest.raises(UserError, match=f"^{file}:{line}: partition.ib-rc.extras: .* a table"):
-        read(file, text)
-
-
 def test_a_fabric_lies_over_the_base_of_any_scheduler(sites: Path) -> None:
     base = (sites / "base" / "slurm.toml").read_text().replace("--partition=", "-q ")
     base = base.replace("--switches=1@10:00", "-l place=group=switch")
@@ -203,36 +183,6 @@ def test_a_list_for_both_sides_of_a_link_that_extends_none_is_its_own_items(site
     assert site.partition["ib-rc"].extras.across == ("{a}",)
 
 
-@pytest.mark.parametrize(
-    ("table", "fault"),
-    [
-        (
-            "[every_partition]\naccess = ['--qos=x', '...']",
-            '2: "..." is the first item of a list that extends another',
-        ),
-        (
-            "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\nnodes = 4",
-            "1: slurm_partition is called scheduler_partition now",
-        ),
-    ],
-)
-def test_what_would_be_lost_is_refused(sites: Path, table: str, fault: str) -> None:
-    """Other items of a list, and a table beside one of its former name."""
-    file = sites / "infiniband" / "site.toml"
-    text = file.read_text()
-    line = len(text.splitlines()) + int(fault[0])
-    with pytest.raises(UserError, match=re.escape(f"{file}:{line}{fault[1:]}")):
-        read(file, f"{text}{table}\n")
-
-
-def test_a_partition_without_scheduler_has_its_line_where_no_base_is(sites: Path) -> None:
-    file = sites / "odin" / "site.toml"
-    text = file.read_text().replace('scheduler = "local"\n', "")
-    line = text.splitlines().index("[partition.infiniband]") + 1
-    with pytest.raises(UserError, match=f"^{file}:{line}: .*scheduler"):
-        read(file, text)
-
-
 def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
     (sites / "base" / "ours.toml").write_text('base = ["slurm"]\n[every_partition]\nmax_jobs = 2\n')
     file = sites / "infiniband" / "site.toml"
@@ -241,33 +191,58 @@ def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
     assert (partition.max_jobs, partition.access[-1]) == (2, "--switches=1@10:00")
 
 
+NO_SCHEDULER = "partition 'ib-rc' has no `scheduler`: the base of one is the first of "
+NO_FABRIC = "no partition: after the scheduler's base comes a fabric's, as in base"
+TWO_FABRICS = "base: 'infiniband' and 'tcp' are fabrics: right is one"
+WRONG_ORDER = 'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]'
+NO_TABLE = "partition.ib-rc.extras: input should be a table"
+OTHER_ITEMS = '"..." is the first item of a list that extends another'
+BASES = '["slurm", "infiniband"]'
+
+
 @pytest.mark.parametrize(
-    ("base", "fault"),
+    ("name", "old", "new", "line", "fault"),
     [
+        ("infiniband", BASES, '["infiniband"]', "base", NO_SCHEDULER),
+        ("infiniband", BASES, '["slurm"]', "base", NO_FABRIC),
+        ("infiniband", BASES, "3", "base", "base: there is no '3'; there are: ethernet, infiniban"),
+        ("infiniband", BASES, '["slurm", 3]', "base", "base: there is no '3'; there are: ethernet"),
+        ("infiniband", BASES, '["slurm", "infiniband", "tcp"]', "base", TWO_FABRICS),
+        ("infiniband", BASES, '["infiniband", "slurm"]', "base", WRONG_ORDER),
         (
-            '["infiniband"]',
-            "partition 'ib-rc' has no `scheduler`: the base of one is the first of ",
+            "odin",
+            'scheduler = "local"\n',
+            "",
+            "[partition.infiniband]",
+            "partition.infiniband",
         ),
-        ('["slurm"]', "no partition: after the scheduler's base comes a fabric's, as in base"),
         (
-            "3",
-            "base: there is no '3'; there are: ethernet, infiniband, machine, rdma, roce, slurm,",
-        ),
-        ('["slurm", 3]', "base: there is no '3'; there are: ethernet,"),
-        (
-            '["slurm", "infiniband", "tcp"]',
-            "base: 'infiniband' and 'tcp' are fabrics: right is one",
+            *("infiniband", "", '\n[scheduler_partition.gpu]\nnodes = "4"\n', 'nodes = "4"'),
+            "partition.ib-rc.extras.nodes: input",
         ),
         (
-            '["infiniband", "slurm"]',
-            'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]',
+            *("infiniband", "", "[scheduler_partition.gpu]\n[partition.ib-rc]\nextras = []\n"),
+            *("extras = []", NO_TABLE),
+        ),
+        # Other items of a list would be lost, and a table beside one of its former name.
+        ("infiniband", "", "[every_partition]\naccess = ['x', '...']\n", "access", OTHER_ITEMS),
+        (
+            *("infiniband", "", "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\n"),
+            *("[slurm_partition.a]", "slurm_partition is called scheduler_partition now"),
         ),
     ],
 )
-def test_a_wrong_base_is_refused(sites: Path, base: str, fault: str) -> None:
-    file = sites / "infiniband" / "site.toml"
-    with pytest.raises(UserError, match=re.escape(f"{file}:4: {fault}")):
-        read(file, file.read_text().replace('["slurm", "infiniband"]', base))
+def test_a_fault_has_its_line(
+    sites: Path, name: str, old: str, new: str, line: str, fault: str
+) -> None:
+    """Of the text in which `new` replaces `old`, or is added, with the fault in this line."""
+    file = sites / name / "site.toml"
+    text = file.read_text()
+    assert old in text
+    text = text.replace(old, new) if old else text + new
+    (number,) = (n for n, item in enumerate(text.splitlines(), 1) if item.startswith(line))
+    with pytest.raises(UserError, match=re.escape(f"{file}:{number}: {fault}")):
+        read(file, text)
 
 
 def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: Path) -> None:
@@ -279,10 +254,9 @@ def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: P
         "PartitionName=clusterA Nodes=a[1-16]\nPartitionName=clusterB Nodes=b[1-16]\n"
         "PartitionName=grid Nodes=a[1-16],b[1-16]\n"
     )
-    file = sites / "virtual" / "site.toml"
     defaults = partitions(sites / "virtual")
     assert (defaults["grid"]["extras"]["nodes"], defaults["clusterA"]["extras"]["cores"]) == (8, 4)
-    file.write_text(file.read_text().replace("/etc/slurm/slurm.conf", str(conf)))
+    replace_text(sites / "virtual" / "site.toml", "/etc/slurm/slurm.conf", str(conf))
     large_partitions = partitions(sites / "virtual")
     assert set(launching.features_for_ranks(32, 1)) <= set(large_partitions["grid"]["features"])
     assert not set(launching.features_for_ranks(32, 1)) <= set(defaults["grid"]["features"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.json_files import replace_text
 
 CHECKOUT = Path(__file__).parents[2]
 REPOSITORY, TESTBED = (CHECKOUT / "spack_repo" / name for name in ("roundtrip", "testbed"))
@@ -213,9 +214,7 @@ class Spec(dict[str, SimpleNamespace]):
 def replace(old: str, new: str, file: str, string: bool) -> None:
     """Spack's `filter_file` for plain text; a text that is not there is a fault here."""
     assert string
-    text = Path(file).read_text()
-    assert old in text
-    Path(file).write_text(text.replace(old, new))
+    replace_text(Path(file), old, new)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Changes JSON files."""
+"""Changes JSON files, and texts."""
 
 import json
 from collections.abc import Iterator
@@ -19,3 +19,10 @@ def edit(file: Path, **changes: Any) -> None:
     """Change keys of the JSON object in a file."""
     with content(file) as value:
         value |= changes
+
+
+def replace_text(file: Path, old: str, new: str) -> None:
+    """Replace `old`, which must be there, in a file."""
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))

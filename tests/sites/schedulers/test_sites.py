@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.json_files import replace_text
 
 from roundtrip.sites import new, probe, schedulers
 from roundtrip.sites.check import JobScript, time_limit_faults
@@ -127,40 +128,53 @@ def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
 
 
+#: Files of the site and of its base.
+ENVIRONMENT, BASE = "mine/environment", "base/slurm.toml"
+
+
 @pytest.mark.parametrize(
-    ("name", "old", "new_", "fault"),
+    ("name", "file", "old", "new_", "fault"),
     [
-        ("mixed", "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
-        ("tree", "--exclusive", "--qos=night", "there is no QOS 'night' for you; there are: norm"),
-        ("tree", "--exclusive", "--qos=long", "'grid' takes no QOS 'long', only whole, normal"),
-        ("mixed", "--exclusive", "--constraint=thin", "no node of 'grid' has the feature 'thin'"),
-        ("mixed", "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
+        ("mixed", BASE, "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
+        (
+            *("tree", BASE, "--exclusive", "--qos=night"),
+            "there is no QOS 'night' for you; there are: norm",
+        ),
+        (
+            *("tree", BASE, "--exclusive", "--qos=long"),
+            "'grid' takes no QOS 'long', only whole, normal",
+        ),
+        (
+            *("mixed", BASE, "--exclusive", "--constraint=thin"),
+            "no node of 'grid' has the feature 'thin'",
+        ),
+        ("mixed", BASE, "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
+        (
+            *("tree", ENVIRONMENT, "ROUNDTRIP_ACCOUNT=hpc", "ROUNDTRIP_ACCOUNT=x"),
+            "partition 'tcp': there is no account 'x' for you; there are: hpc, root",
+        ),
+        (
+            *("tree", ENVIRONMENT, "ROUNDTRIP_ACCOUNT=hpc", "ROUNDTRIP_ACCOUNT=root"),
+            "partition 'tcp': 'grid' takes no account 'root', only hpc",
+        ),
+        (
+            *("tree", ENVIRONMENT, "SBATCH_PARTITION=service", "SBATCH_PARTITION=nights"),
+            "SBATCH_PARTITION: there is no partition 'nights'",
+        ),
+        (
+            *("tree", ENVIRONMENT, "SBATCH_TIMELIMIT=60", "SBATCH_TIMELIMIT=1-0"),
+            "SBATCH_TIMELIMIT: 1440 minutes, and 'service' allows 60",
+        ),
+        ("tree", ENVIRONMENT, "SBATCH_ACCOUNT", "SBATCH_QOS=x SBATCH_ACCOUNT", "no QOS 'x' for"),
     ],
 )
-def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
-    checkout: Path, name: str, old: str, new_: str, fault: str
+def test_what_a_site_or_its_night_asks_and_slurm_has_not_is_a_fault(
+    checkout: Path, name: str, file: str, old: str, new_: str, fault: str
 ) -> None:
     write_site(checkout, name)
-    file = checkout / "site-configs" / "base" / "slurm.toml"
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new_))
-    details = faults(checkout, name)
-    assert any(fault in detail for detail in details), details
-
-
-@pytest.mark.parametrize(
-    ("account", "fault"),
-    [
-        ("x", "partition 'tcp': there is no account 'x' for you; there are: hpc, root"),
-        ("root", "partition 'tcp': 'grid' takes no account 'root', only hpc"),
-    ],
-)
-def test_an_account_that_slurm_refuses_is_a_fault(checkout: Path, account: str, fault: str) -> None:
-    file = write_site(checkout, "tree") / "environment"
-    text = file.read_text()
-    file.write_text(text.replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}"))
-    assert faults(checkout, "tree") == [fault]
+    replace_text(checkout / "site-configs" / file, old, new_)
+    (detail,) = faults(checkout, name)
+    assert fault in detail
 
 
 def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> None:
@@ -169,21 +183,6 @@ def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> 
     details = "\n".join(faults(checkout, "plain"))
     assert "scheduler 'slurm' asks sacct, which answers nothing here" in details
     assert "TaskPlugin is task/none, without task/affinity" in details
-
-
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("SBATCH_PARTITION=nights", "SBATCH_PARTITION: there is no partition 'nights'"),
-        ("SBATCH_TIMELIMIT=1-0", "SBATCH_TIMELIMIT: 1440 minutes, and 'service' allows 60"),
-        ("SBATCH_QOS=x", "there is no QOS 'x' for you"),
-    ],
-)
-def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, fault: str) -> None:
-    with (write_site(checkout, "tree") / "environment").open("a") as file:
-        file.write(f"export {line}\n")
-    details = faults(checkout, "tree")
-    assert any(fault in detail for detail in details), details
 
 
 def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: Path) -> None:

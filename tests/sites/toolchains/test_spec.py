@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.json_files import replace_text
 
 from roundtrip.errors import UserError
 from roundtrip.sites.toolchains import spec
@@ -28,13 +29,6 @@ def file(tmp_path: Path) -> Path:
     copy = tmp_path / "toolchains.toml"
     copy.write_text(SHIPPED.read_text())
     return copy
-
-
-def edit(file: Path, old: str, new: str) -> Path:
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new, 1))
-    return file
 
 
 def test_names_that_reframe_accepts() -> None:
@@ -86,8 +80,9 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
     ],
 )
 def test_a_fault_has_its_line(file: Path, old: str, new: str, fault: str, line_start: str) -> None:
+    replace_text(file, old, new)
     with pytest.raises(UserError) as error:
-        read_catalogue_file(edit(file, old, new))
+        read_catalogue_file(file)
     assert fault in error.value.message
     assert error.value.file == str(file)
     lines = file.read_text().splitlines()
