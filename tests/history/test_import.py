@@ -51,6 +51,10 @@ def run(*arguments: object) -> tuple[int, str, list[str]]:
     return int(status or 0), result.stdout.splitlines()[0], result.stderr.splitlines()
 
 
+def nights(reports: Path) -> pl.DataFrame:
+    return imported_nights.read_imports(reports.parent, 0.95)[0]
+
+
 def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
     folder.mkdir(exist_ok=True)
     (folder / name).write_text("\n".join([HEAD, *rows, ""]))
@@ -64,9 +68,9 @@ def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports:
     assert dict(nights.schema) == night_rows.NIGHTS
     assert dict(provenance.schema) == night_rows.PROVENANCE
     assert nights.height == 31
-    assert set(nights["launches"]) == {1}
+    constants = nights.select("launches", "low", "disturbed", "left_out", "foreign").unique()
+    assert constants.rows() == [(1, None, 0, "", True)]
     assert nights["night"].n_unique() == 2
-    assert nights["foreign"].all() and not nights["low"].count()
     facts = provenance.select("subject", "name", "value").rows()
     assert ("", "ReFrame", kind.partition("-")[0]) in facts
     assert nights.filter(metric="copy")["lower_is_better"].any() is False
@@ -92,11 +96,11 @@ def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> 
     for kind in ("4.0.5-default", "4.10.4-default"):
         for file in sorted((DATA / kind).iterdir(), reverse=True):
             run(file, *WIDGETS)
-    separate_nights = imported_nights.read_imports(reports.parent, 0.95)[0]
+    separate_nights = nights(reports)
     shutil.rmtree(reports)
     run(DATA, *WIDGETS)
     is_separate = pl.col("night").is_in(separate_nights["night"].implode())
-    joint_nights = imported_nights.read_imports(reports.parent, 0.95)[0].filter(is_separate)
+    joint_nights = nights(reports).filter(is_separate)
     assert separate_nights.height == 62
     assert joint_nights.drop("digest").equals(separate_nights.drop("digest"))
 
@@ -118,15 +122,15 @@ def test_of_a_log_that_has_grown_only_what_is_new_is_stored(tmp_path: Path, repo
     heights = [pl.read_parquet(each / "values.parquet").height for each in reports.iterdir()]
     assert sorted(heights) == [1, 2]
     assert first_bytes == {file.name: file.read_bytes() for file in first_folder.iterdir()}
-    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
-    assert nights.select("night", "median", "launches").rows() == [
+    frame = nights(reports)
+    assert frame.select("night", "median", "launches").rows() == [
         ("2026-11-03T01:00:00Z", 1.6, 2),
         ("2026-11-04T01:00:00Z", 1.6, 1),
     ]
     shutil.rmtree(first_folder)  # undone, and imported again
     again = importer.import_files(*place, [file], ImportOptions())
     assert (again.new_values, again.values) == (1, 3)
-    assert imported_nights.read_imports(reports.parent, 0.95)[0].equals(nights)
+    assert nights(reports).equals(frame)
 
 
 def test_a_report_of_logged_values_adds_its_session_and_no_value(reports: Path) -> None:
@@ -143,14 +147,14 @@ def test_a_report_of_logged_values_adds_its_session_and_no_value(reports: Path) 
 def test_a_test_that_changes_its_unit_is_one_series_in_the_newest(
     tmp_path: Path, reports: Path
 ) -> None:
-    nights = [(1.5, "s"), (1600.0, "ms"), (1700.0, "ms")]
-    rows = [row(v, f"2026-11-0{n}T01:00:00", unit=u) for n, (v, u) in enumerate(nights, 3)]
+    times = [(1.5, "s"), (1600.0, "ms"), (1700.0, "ms")]
+    rows = [row(v, f"2026-11-0{n}T01:00:00", unit=u) for n, (v, u) in enumerate(times, 3)]
     rows += [row(7, "2026-11-03T01:00:00", "lat2", "s"), row(7, "2026-11-04T01:00:00", "lat2", "d")]
     # 9e26 B/s is above the limit of values.
     large = [(9e14, "TB/s"), (1.0, "B/s")]
     rows += [row(v, f"2026-11-0{n}T01:00:00", "bw", u) for n, (v, u) in enumerate(large, 3)]
     assert run(log(tmp_path / "logs", *rows), "--lower-is-better", "lat2")[0] == 0
-    frame = imported_nights.read_imports(reports.parent, 0.95)[0].sort("metric", "night")
+    frame = nights(reports).sort("metric", "night")
     assert frame.select("metric", "unit", "median").rows() == [
         *(("bw", unit, value) for value, unit in large),
         *(("lat", "ms", value) for value in (1500, 1600, 1700)),
@@ -158,26 +162,19 @@ def test_a_test_that_changes_its_unit_is_one_series_in_the_newest(
     ]
 
 
-def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
-    run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
-    (night,) = imported_nights.read_imports(reports.parent, 0.95)[0].iter_rows(named=True)
-    assert (night["median"], night["low"], night["high"], night["launches"]) == (3.5, 1, 6, 6)
-
-
 def test_the_interval_of_a_night_is_at_the_level_of_the_site(
-    tmp_path: Path, reports: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
     place = tmp_path / "reports", "imported", "local"
-    (night_row,) = ledger.read_ledger(*place).nights.iter_rows(named=True)
-    assert (night_row["low"], night_row["high"]) == (1, 6)
+    columns = ["median", "launches", "low", "high"]
+    assert ledger.read_ledger(*place).nights.select(columns).rows() == [(3.5, 6, 1, 6)]
     default = analysis.default_settings()
     levels = default.statistics.model_copy(update={"confidence_level": 0.5})
     monkeypatch.setattr(
         published, "site_thresholds", lambda site: replace(default, statistics=levels)
     )
-    (night_row,) = ledger.read_ledger(*place).nights.iter_rows(named=True)
-    assert (night_row["low"], night_row["high"]) == (2, 5)
+    assert ledger.read_ledger(*place).nights.select(columns).rows() == [(3.5, 6, 2, 5)]
 
 
 def test_series_of_a_first_night_differ_from_nothing(tmp_path: Path) -> None:
@@ -186,26 +183,30 @@ def test_series_of_a_first_night_differ_from_nothing(tmp_path: Path) -> None:
     assert "and 10 more series (--all)" in printed and "differ less" not in printed
 
 
-def test_a_night_around_noon_utc_is_not_divided(tmp_path: Path, reports: Path) -> None:
-    """Nightly jobs of California, which end at 2 to 5 o'clock there."""
-    times = [f"2026-11-{day:02}T{hour}:00:00" for day in (3, 4) for hour in (10, 11, 12, 13)]
+@pytest.mark.parametrize(
+    ("days", "hours", "starts"),
+    [
+        ((3, 4), ("01", "12", "23"), ["03T01", "03T12", "04T12"]),
+        # Nightly jobs of California, which end at 2 to 5 o'clock there.
+        ((3, 4), ("10", "11", "12", "13"), ["03T10", "04T10"]),
+        ((3, 4, 5), ("10", "12"), ["03T10", "04T10", "05T10"]),
+    ],
+)
+def test_a_night_ends_at_noon_utc_unless_jobs_run_then(
+    tmp_path: Path, reports: Path, days: tuple[int], hours: tuple[str], starts: list[str]
+) -> None:
+    times = [f"2026-11-{day:02}T{hour}:00:00" for day in days for hour in hours]
     run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
-    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
-    assert nights["night"].to_list() == ["2026-11-03T10:00:00Z", "2026-11-04T10:00:00Z"]
-    assert nights["launches"].to_list() == [4, 4]
+    frame = nights(reports)
+    assert frame["night"].to_list() == [f"2026-11-{start}:00:00Z" for start in starts]
+    assert frame["launches"].sum() == len(times)
 
 
-def test_a_job_at_noon_or_by_hand_moves_no_other_night(tmp_path: Path, reports: Path) -> None:
-    times = [f"2026-11-{day:02}T{hour}:00:00" for day in (3, 4, 5) for hour in (10, 12)]
-    run(log(tmp_path / "noon", *(row(n + 1, time) for n, time in enumerate(times))))
-    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
-    assert nights["night"].str.slice(11).to_list() == ["10:00:00Z"] * 3
+def test_a_job_by_hand_moves_no_other_night() -> None:
     times = [f"2026-12-{day:02}T{hour}:00:00" for day in (3, 4, 5) for hour in ("04", "11", "17")]
-    hands = []
     for by_hand in ([], ["2026-12-05T16:00:00"]):
         values = pl.DataFrame({"time": [*times, *by_hand]})["time"].str.to_datetime()
-        hands.append(imported_nights._end_of_night(values))
-    assert hands == [12 * 3600, 12 * 3600]
+        assert imported_nights._end_of_night(values) == 12 * 3600
 
 
 def test_lines_with_the_same_fault_are_one_message(tmp_path: Path) -> None:
@@ -215,13 +216,6 @@ def test_lines_with_the_same_fault_are_one_message(tmp_path: Path) -> None:
     assert rejects == [f"{tmp_path}/logs/Check.log:2: lat is not finite (and 29 more)"]
 
 
-def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:
-    times = ("2026-11-03T23:30:00", "2026-11-04T01:00:00", "2026-11-04T12:30:00")
-    run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
-    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
-    assert nights["night"].to_list() == ["2026-11-03T23:30:00Z", "2026-11-04T12:30:00Z"]
-
-
 def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None:
     file = log(tmp_path / "logs", row(1), name="Check.log.1")
     log(tmp_path / "logs", row(2, "2026-11-05T01:00:00"))
@@ -229,7 +223,7 @@ def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None
     (tmp_path / "logs" / "Check.log.2.gz").write_bytes(gzip.compress(content))
     (tmp_path / "logs" / "notes.txt").write_text("not a log")
     assert run(tmp_path / "logs")[0] == 0
-    assert imported_nights.read_imports(reports.parent, 0.95)[0].height == 3
+    assert nights(reports).height == 3
 
 
 def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) -> None:
@@ -237,8 +231,8 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
     status, _, rejects = run(log(tmp_path / "logs", row(1), bad_row))
     assert status == 1
     assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number: right is such as 1.5"]
-    assert "nid00" not in imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0]
-    assert imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0].count("+") == 1
+    assert "nid00" not in nights(reports)["nodes"][0]
+    assert nights(reports)["nodes"][0].count("+") == 1
     (folder,) = reports.iterdir()
     assert (
         folder / "set-aside.txt"
@@ -255,7 +249,7 @@ def test_a_test_on_each_node_is_named_by_pseudonyms(
     template = row(1).replace("nid[001-002]", nodes)
     lines = [template.replace("%n=2", f"%.nid={host} %n=2") for host in ("nid001", "nid002")]
     assert run(log(tmp_path / "logs", *lines))[0] == 0
-    case_ids = imported_nights.read_imports(reports.parent, 0.95)[0]["case_id"].unique().sort()
+    case_ids = nights(reports)["case_id"].unique().sort()
     shape = r"Check/\.nid=node-[0-9a-f]{8},n=2@tulip:cpu\+gcc"
     assert len(case_ids) == 2 and all(re.fullmatch(shape, case_id) for case_id in case_ids)
     (folder,) = reports.iterdir()
@@ -277,8 +271,8 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
         f"{file}:4: debt, 1 value: neither 0 nor 1e-15 to 1e+15: nights are compared by ratios",
     ]
     assert run(file, "--higher-is-better", "hits")[0] == 1
-    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
-    assert nights.select("metric", "lower_is_better").rows() == [("hits", False), ("lat", True)]
+    frame = nights(reports)
+    assert frame.select("metric", "lower_is_better").rows() == [("hits", False), ("lat", True)]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +309,7 @@ def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: 
         database.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first_row)
     status, _, rejects = run(file, *WIDGETS)
     assert status == 1 and "not JSON" in rejects[0]
-    assert imported_nights.read_imports(reports.parent, 0.95)[0]["night"].n_unique() == 1
+    assert nights(reports)["night"].n_unique() == 1
 
 
 def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) -> None:
@@ -330,8 +324,8 @@ def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) 
         "run 0, test case 0: copy is no finite number",
         "run 0, test case 1: no name of the test, or not where it ran",
     ]
-    assert imported_nights.read_imports(reports.parent, 0.95)[0].filter(metric="copy").height == 2
-    assert imported_nights.read_imports(reports.parent, 0.95)[0].filter(metric="triad").height == 3
+    assert nights(reports).filter(metric="copy").height == 2
+    assert nights(reports).filter(metric="triad").height == 3
 
 
 def test_an_import_that_was_changed_is_refused(reports: Path) -> None:

@@ -82,13 +82,6 @@ def test_a_file_is_unpacked_up_to_the_limit(
         assert (content, fault) == (text, None)
 
 
-def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> None:
-    nights, _ = imported_nights.form_nights(imported_nights.read_values(write(tmp_path)), 0.95)
-    (night,) = nights.rows(named=True)
-    assert (night["median"], night["launches"]) == (1.5, 1)
-    assert (night["disturbed"], night["left_out"], night["foreign"]) == (0, "", True)
-
-
 LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
 HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]
 HIGHER += ["ns/d", "ns per day", "msg per second"]
