@@ -24,9 +24,15 @@ def environment() -> dict[str, Any]:
     return spack
 
 
-def test_the_environment_has_only_sections_that_spack_knows() -> None:
+def test_the_environment_has_what_spack_and_all_sites_need() -> None:
+    spack = environment()
     sections = {"include", "repos", "specs", "concretizer", "config", "develop", "view"}
-    assert set(environment()) == sections
+    assert set(spack) == sections, "only those that Spack knows"
+    assert spack["concretizer"]["unify"] is False, "it may hold many MPIs"
+    assert (CHECKOUT / spack["repos"]["roundtrip"] / "repo.yaml").is_file()
+    assert (CHECKOUT / spack["develop"]["roundtrip-workloads"]["path"] / "CMakeLists.txt").is_file()
+    # Spack can put a shorter path in place of a longer one, not the other way round.
+    assert spack["config"]["install_tree"]["padded_length"] >= 128
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
@@ -59,11 +65,6 @@ def test_nothing_that_is_built_is_said_to_be_unused() -> None:
         assert not set(packages) & set(unused_packages)
 
 
-def test_what_is_installed_can_be_restored_to_another_path() -> None:
-    """Spack can put a shorter path in place of a longer one, not the other way round."""
-    assert environment()["config"]["install_tree"]["padded_length"] >= 128
-
-
 @pytest.mark.parametrize(
     ("files", "hint"),
     [
@@ -88,16 +89,6 @@ def test_activate_asks_for_what_is_left(tmp_path: Path, files: tuple[str, ...], 
         assert activate(SPACK_ENV=str(tmp_path)) == ""
 
 
-def test_one_environment_may_hold_many_mpis() -> None:
-    assert environment()["concretizer"]["unify"] is False
-
-
-def test_paths_in_the_environment_exist() -> None:
-    spack = environment()
-    assert (CHECKOUT / spack["repos"]["roundtrip"] / "repo.yaml").is_file()
-    assert (CHECKOUT / spack["develop"]["roundtrip-workloads"]["path"] / "CMakeLists.txt").is_file()
-
-
 def test_the_view_is_where_toolchains_look_for_it() -> None:
     view = environment()["view"]["toolchains"]
     assert view["root"] == VIEW_FOLDER_NAME
@@ -111,23 +102,13 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
 def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Path) -> None:
     (finding,) = software.check_spack_files(part, CHECKOUT / "spack.yaml")
     assert finding.verdict == "ok", finding.detail
-    assert {spec.split("@")[0] for spec in software.read_definitions(part)["mpis"]} <= set(MPIS)
-
-
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
-def test_no_list_was_split_at_a_comma(part: Path) -> None:
-    """``[npb names=cg,lu]`` is two items to YAML: what looks like half a spec is a trap."""
-    for values in software.read_definitions(part).values():
-        for value in values:
-            assert "@" in value, value
-    for npb in (v for v in software.read_definitions(part)["suites"] if v.startswith("npb")):
+    definitions = software.read_definitions(part)
+    assert {spec.split("@")[0] for spec in definitions["mpis"]} <= set(MPIS)
+    # ``[npb names=cg,lu]`` is two items to YAML: what looks like half a spec is a trap.
+    assert [value for values in definitions.values() for value in values if "@" not in value] == []
+    for npb in (v for v in definitions["suites"] if v.startswith("npb")):
         assert "names=" in npb
-        assert "classes=" in npb
         assert "E" not in npb.split("classes=")[1]
-
-
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
-def test_the_concretization_cache_is_off(part: Path) -> None:
     concretizer = yaml.safe_load((part / "concretizer.yaml").read_text())["concretizer"]
     assert concretizer["concretization_cache"]["enable"] is False
     assert concretizer["reuse"] is False

@@ -73,10 +73,7 @@ def test_netem_delays_half_the_rtt_in_each_direction():
         "qdisc replace dev pA root netem delay 1000.000us limit 775 rate 1000000000bit loss 0.1%"
     )
     assert [line.split()[3] for line in lines] == ["pA", "pB"]
-
-
-def test_a_netem_link_that_is_down_loses_everything():
-    assert netem_script(LinkSettings(up=False))[0].endswith("loss 100%")
+    assert netem_script(LinkSettings(up=False))[0].endswith("loss 100%"), "it is down"
 
 
 def test_the_link_sees_single_packets_where_super_frames_would_be_coarse():

@@ -70,23 +70,20 @@ def test_serialisation_of_the_ping_is_expected_too():
     assert expected_ms(LinkSettings(rate=1e7)) == pytest.approx(0.1952)
 
 
-def test_passes_what_is_a_little_late_and_calls_a_busy_machine_busy():
-    calm_test = parse_ping(ping("2.03", "2.04", "2.05"), 2.0)
-    assert calm_test.passed
-    assert not calm_test.disturbed
-    busy_test = parse_ping(ping("2.03", "9.1", "8.2"), 2.0)
-    assert busy_test.passed
-    assert busy_test.disturbed
-
-
-@pytest.mark.parametrize("times", [("1.95", "2.03"), ("2.6", "2.7"), ()])
-def test_fails_what_is_too_fast_too_slow_or_silent(times):
-    assert not parse_ping(ping(*times), 2.0).passed
-
-
-def test_counts_what_came_back():
-    test = parse_ping(ping("0.03"), 0.0)
-    assert (test.sent, test.received) == (5, 1)
+@pytest.mark.parametrize(
+    ("times", "passed", "disturbed"),
+    [
+        (("2.03", "2.04", "2.05"), True, False),
+        (("2.03", "9.1", "8.2"), True, True),  # the machine is busy
+        (("1.95", "2.03"), False, False),
+        (("2.6", "2.7"), False, False),
+        ((), False, False),
+    ],
+)
+def test_a_link_is_as_asked_if_the_fastest_ping_is(times, passed, disturbed):
+    test = parse_ping(ping(*times), 2.0)
+    assert (test.passed, test.disturbed) == (passed, disturbed)
+    assert (test.sent, test.received) == (5, len(times))
 
 
 def test_nothing_at_all_is_a_failure():
