@@ -372,10 +372,7 @@ MODEL_BY_COMMAND: Mapping[str, type[OutputObject]] = {
 
 
 def json_text(model: type[OutputObject], content: Mapping[str, Any]) -> str:
-    """Return the answer as JSON, in ASCII; ValidationError if `content` does not fit `model`.
-
-    Characters that UTF-8 cannot encode, as in file names, become ``?``.
-    """
+    """ASCII, ``?`` for what UTF-8 lacks; ValidationError if `content` does not fit `model`."""
     plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     answer = model.model_validate_json(plain)
     return json.dumps(answer.model_dump(mode="json", by_alias=True), indent=1)

@@ -261,10 +261,7 @@ def amount(value: float, unit: str, digits: int = 3) -> Quantity:
 
 
 def ratio_to_level(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
-    """A ratio to the level before or the usual level, with three decimals: nights differ little.
-
-    `low` and `high` are the ends of its interval.
-    """
+    """A ratio to a level, and the ends of its interval; three decimals: nights differ little."""
     return Quantity(value=ratio, unit=Unit.RATIO, low=low, high=high, decimals=3)
 
 
@@ -323,10 +320,7 @@ _MAX_PERCENT_RATIO = 2.0
 
 
 def speed_ratio_text(low: float, high: float) -> str:
-    """Ratios of speeds from `low` to `high` in words: ``2 to 6 % faster``.
-
-    "Slower" is by time: half the speed is 100 % slower.  Ratios above 2 are printed as times.
-    """
+    """``2 to 6 % faster``; half the speed is 100 % slower; ratios above 2 are printed as times."""
     if low < 1 < high:
         return f"{speed_ratio_text(low, low)} to {speed_ratio_text(high, high)}"
     factors, comparative = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")

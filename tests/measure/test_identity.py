@@ -381,7 +381,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
     record(tree, 3)
     bundle_data = read_tree(tree)
-    lines = [plain_text(answer.text) for answer in launches.completion_answers(bundle_data)]
+    lines = [plain_text(answer.text) for answer in launches.build_section(bundle_data).answers]
     beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {MPI_LIBRARY_FILE}"
     other_library = re.compile(rf"{DIGEST_PATTERN}/libmpi\.so\.40\.")
     assert any(line.startswith(beginning) and other_library.search(line) for line in lines), lines

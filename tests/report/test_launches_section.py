@@ -27,20 +27,21 @@ Maker = Callable[..., Any]
 
 
 def words(bundle_data: BundleData) -> list[str]:
-    return [plain_text(answer.text) for answer in launches.completion_answers(bundle_data)]
+    return [plain_text(answer.text) for answer in launches.build_section(bundle_data).answers]
 
 
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     tree.amend_json("run.json", disturbance={})
-    (answer,) = launches.completion_answers(read_tree(tree))
+    (answer,) = launches.build_section(read_tree(tree)).answers
     assert plain_text(answer.text) == "Yes, all 6 completed; none was disturbed."
     assert answer.status_colour == "good"
     tree.fail_launch(6, ENVIRON, fail_reason="killed")
     bundle_data = read_tree(tree)
     sentences = ["No: 5 of 6 completed; none was disturbed.", "Failed: 1 attempt at a launch."]
     assert words(bundle_data) == sentences
-    assert {answer.status_colour for answer in launches.completion_answers(bundle_data)} == {"bad"}
+    answers = launches.build_section(bundle_data).answers
+    assert {answer.status_colour for answer in answers} == {"bad"}
 
 
 def test_a_partial_launch_is_counted_apart(make_tree: Maker) -> None:

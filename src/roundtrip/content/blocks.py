@@ -84,7 +84,6 @@ class Cell:
 
     @property
     def content_tuple(self) -> RichText:
-        """The content as a tuple of texts and quantities, in order."""
         return self.content if isinstance(self.content, tuple) else (self.content,)
 
     @property
@@ -164,10 +163,7 @@ class Table:
 
     @property
     def interval_and_unit_widths(self) -> tuple[float, ...]:
-        """For each column the width of the longest interval with its unit, in widths of a digit.
-
-        Medians line up if these have the same width in all rows.
-        """
+        """By column the longest interval with unit, in widths of a digit: medians line up."""
         columns = zip(*self.rows, strict=True)
         return tuple(0.85 * max(len(cell.interval_and_unit) for cell in cells) for cells in columns)
 
@@ -182,10 +178,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot or a map.
-
-    `name` is the name of its file without suffix, `alt_text` says what it shows.
-    """
+    """A plot or a map; `name`: of its file without suffix; `alt_text` says what it shows."""
 
     name: str
     alt_text: str
@@ -193,7 +186,6 @@ class Figure:
 
     @property
     def plot(self) -> Plot | None:
-        """The content if it is a plot; None for a map."""
         return self.content if isinstance(self.content, Plot) else None
 
 
@@ -289,7 +281,6 @@ class Report:
 
     @cached_property
     def table_by_file_name(self) -> Mapping[str, Table]:
-        """Every table by its file name."""
         return {
             f"{part.anchor}-{number}.csv": table
             for part in self.sections

@@ -71,7 +71,6 @@ class BundleData:
 
     @property
     def title(self) -> str:
-        """The campaign's title, or its name."""
         title = self._campaign_value("title")
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
@@ -86,12 +85,10 @@ class BundleData:
 
     @cached_property
     def completed_launches(self) -> pl.DataFrame:
-        """The rows of `launches` that completed."""
         return self.launches.filter(pl.col("status") == "passed")
 
     @cached_property
     def simulated_launches(self) -> pl.DataFrame:
-        """The rows of `completed_launches` that a simulator ran."""
         return self.completed_launches.filter(pl.col("simulated").fill_null(False))
 
     @cached_property

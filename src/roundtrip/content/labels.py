@@ -153,10 +153,7 @@ def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
 
 
 def simulated_notice(data: BundleData) -> RichText | None:
-    """A notice of simulated launches for the top of the report; None if there are none.
-
-    Two runs of a case are identical, because the collector fails a second run that differs.
-    """
+    """A notice of simulated launches, None without any; the collector fails runs that differ."""
     launches = data.simulated_launches
     if launches.is_empty():
         return None

@@ -292,7 +292,6 @@ def judge_all_series(
 
 
 def _accepted_names(series: HistorySeries, emulation_label: str) -> tuple[str, ...]:
-    """The names by which an acceptance may mean a series."""
     # An acceptance holds on when another series takes the same short name.
     both = (replace(series, is_namesake=is_it) for is_it in (True, False))
     titles = (_full_title(each, emulation_label) for each in both)
@@ -381,10 +380,7 @@ def _nearest_changes(
     calendar: Calendar,
     night_changes: Mapping[str, Sequence[FactChange]],
 ) -> tuple[str | None, tuple[FactChange, ...]]:
-    """The night near a step at which something of the series changed, and the changes.
-
-    Changed facts count before nodes, which may change every night.
-    """
+    """What changed near a step and when; facts count before nodes, which may change every night."""
     series_subjects = series_fact_subjects(series)
     facts = {
         neighbour: changes

@@ -86,10 +86,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Event:
-    """A vertical line at a position of the horizontal axis, with its text.
-
-    `event_kind`: STEP, NOTE or CHANGE; a CHANGE is a short line without text.
-    """
+    """A vertical line; `event_kind`: STEP or NOTE, or CHANGE, a short line without text."""
 
     position: float
     event_kind: str
@@ -153,10 +150,7 @@ class View:
 
 @dataclass(frozen=True)
 class Plot:
-    """The views of a figure; the first one is shown first.
-
-    `is_published`: whether all its values come from a publication and none was measured here.
-    """
+    """Views, the first shown first; `is_published`: all values come from a publication."""
 
     title: str
     subtitle: str
@@ -165,7 +159,6 @@ class Plot:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any value is drawn with its interval."""
         curves = (curve for view in self.views for curve in view.curves)
         return any(point[2] is not None for curve in curves for point in curve.points)
 
@@ -178,10 +171,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class HeatMapCell:
-    """The value at a row and a column, with its unit, and the number of its launches.
-
-    `effect_percent` is the difference from the usual value; a positive one is worse.
-    """
+    """A value with its unit, and its difference from usual; a positive one is worse."""
 
     row: int
     column: int
@@ -192,10 +182,7 @@ class HeatMapCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A square map of values of `quantity` between items of one type, such as nodes or processors.
-
-    `item_names` are the names of the rows, and of the columns.
-    """
+    """A square map of `quantity` between items of one type, which name the rows and columns."""
 
     title: str
     subtitle: str
@@ -206,7 +193,6 @@ class HeatMap:
 
     @property
     def description(self) -> str:
-        """The description of the map, for people who cannot see it."""
         count = len(self.item_names)
         return f"{self.title}, {self.subtitle}: a map of {count} by {count}"
 

@@ -145,10 +145,7 @@ class HistorySeries:
         return str(self.identity["metric"]).replace("_", " ")
 
     def point_at(self, night: str) -> SeriesPoint | None:
-        """The point of a night that detection counts; None without one.
-
-        It is not left out; of several sets of nodes, it is of that with most launches.
-        """
+        """The point that counts, of the set of nodes with most launches; None without one."""
         points = (point for point in self.points if point.night == night and not point.left_out)
         return min(points, key=lambda point: (-point.launches, point.nodes), default=None)
 
@@ -235,10 +232,7 @@ _FactValues = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True)
 class FactChange:
-    """A fact with its values in the night before and in this night.
-
-    It belongs to `nodes`, to the environment `subject`, or to the whole site.
-    """
+    """A fact before and in this night, of `nodes`, an environment `subject` or the site."""
 
     subject: str
     name: str
@@ -263,10 +257,7 @@ class FactChange:
 def changes_by_night(
     provenance: pl.DataFrame, nights: Sequence[str]
 ) -> dict[str, list[FactChange]]:
-    """Return by night what differs from the night before; `nights` are in time order.
-
-    A night without any fact (an imported one) is skipped: missing facts are no change.
-    """
+    """What differs from the night before; nights without facts (imports) are skipped."""
     facts: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
     rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
     for night, subject, name, value in rows.iter_rows():

@@ -68,11 +68,7 @@ def max_launches_per_case(data: BundleData) -> int:
 
 
 def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
-    """The launches per case with which no claim is underpowered; None if none is now.
-
-    A claim with values in a share of `launch_count` launches is taken to have them in the same
-    share of more launches.
-    """
+    """Launches with which no claim is underpowered, if as many have values; None if none is."""
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
         for verdict in verdicts
@@ -304,7 +300,6 @@ def _provenance_facts(
 def _notices(
     data: BundleData, verdicts: Mapping[Claim, ClaimVerdict], correction: Correction | None
 ) -> Iterator[RichText]:
-    """Notices that readers need before they trust a number."""
     if correction:
         yield (StrongText(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:

@@ -95,7 +95,6 @@ class SignTest:
 
     @property
     def is_majority(self) -> bool:
-        """Whether more than half of the launches lie beyond the edge."""
         return 2 * self.beyond > self.launches
 
     def __str__(self) -> str:
@@ -105,10 +104,7 @@ class SignTest:
 def judge_repetitions(
     tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
 ) -> list[Confirmation]:
-    """Apply the rule of this module to each series that was worse last night.
-
-    `controls` has the control of each; None without one.  `level`: false discovery level.
-    """
+    """The rule of this module for series, their controls, if any, at a false discovery `level`."""
     result = []
     for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
         if not test.launches:
@@ -127,10 +123,7 @@ def judge_repetitions(
 
 @dataclass(frozen=True)
 class RepeatedSeries:
-    """A series that was worse last night, its control, and the sign tests of both.
-
-    `launches_on_other_nodes`: launches of both on nodes where the night had none of them.
-    """
+    """A series worse last night, its control, both sign tests, and launches of both elsewhere."""
 
     worse_series: JudgedSeries
     control: JudgedSeries | None

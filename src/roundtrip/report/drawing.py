@@ -298,10 +298,7 @@ class Drawing(Frame):
         return self._curve_group(index, curve, *shapes)
 
     def _names_at_curve_ends(self) -> Iterator[Markup]:
-        """Names of the curves, right of their last points, spaced out and tied to them by lines.
-
-        An arrow marks a curve that leaves the axis there.
-        """
+        """Names right of the last points, spaced out; an arrow where a curve leaves the axis."""
         ends: dict[int, tuple[Curve, float, float, str]] = {}
         for index, curve in enumerate(self.view.curves):
             spots = [self.locate(curve, place, value) for place, value, *_ in curve.points]
@@ -323,7 +320,6 @@ class Drawing(Frame):
     def _curve_label(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
     ) -> Markup:
-        """The symbol and the name of a curve at (`x`, `y`)."""
         attributes = {
             "data-curve": index,
             "transform": f"translate({coordinate_text(x)},{coordinate_text(y)})",

@@ -53,10 +53,7 @@ def describe_effect(log_effect: float, measure: str) -> str:
 
 
 def effect_percent(log_effect: float, measure: str) -> float:
-    """Percent from the usual value; `log_effect`: a natural logarithm, above 0 if worse.
-
-    The result is negative for a bandwidth that is worse.
-    """
+    """Percent from the usual value, negative for a worse bandwidth; from a natural logarithm."""
     return 100 * math.expm1(-log_effect if measure == BANDWIDTH else log_effect)
 
 
@@ -88,10 +85,7 @@ def effect_interval_text(evidence: Evidence) -> str:
 
 
 def interval_includes_zero(evidence: Evidence) -> bool:
-    """Whether the interval of the median includes 0: some launches saw no effect, most did.
-
-    The evidence still names a unit by `q`, which all its launches determine together.
-    """
+    """Whether some launches saw no effect, most did; `q` still names the unit."""
     return evidence.unit_effect.low is not None and evidence.unit_effect.low <= 0
 
 

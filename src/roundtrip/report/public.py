@@ -32,10 +32,7 @@ _COMMIT_HINT = "commit the changes (or `git stash` them), and run the campaign a
 
 @dataclass(frozen=True)
 class DisclosedField:
-    """One field that a copy discloses; `values`: all, sorted; `new_values`: not published before.
-
-    `is_new`: whether the field itself was not published before.
-    """
+    """A field that a copy discloses; `values`: all, sorted; new is what was not published before."""
 
     name: str
     values: tuple[str, ...]
@@ -56,10 +53,7 @@ class DisclosedField:
 
 
 def disclosed_fields(folder: Path, public: Path) -> list[DisclosedField]:
-    """All fields of a revision or import; new is what its site's newest in `public` lacks.
-
-    UserError for a file that cannot be read.
-    """
+    """All fields of a revision or import; new is what its site's newest lacks.  UserError for a file."""
     new_values = dict(_field_values(folder))
     facts, old_values = publish.read_unverified_manifest(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:
@@ -179,10 +173,7 @@ def copy_refusal(source: Path, public: Path) -> str:
 
 
 def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
-    """Return manifest and facts of a revision, and in words who signed it.
-
-    UserError if it must not be published.
-    """
+    """Manifest, facts, and who signed a revision; UserError if it must not be published."""
     facts_file = store.file_path(source, store.FACTS_FILE)
     facts = files.read_json(facts_file)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):

@@ -32,10 +32,7 @@ PrintLine = Callable[[str], None]
 
 
 def revision_identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[str, Any]:
-    """The identity of a revision: its bundle and its correction.
-
-    `measurement`: the digest of the bundle without the nights before it, if it holds some.
-    """
+    """Bundle and correction; `measurement`: the digest without the nights that the bundle holds."""
     measurement = bundle_manifest.measurement_digest
     return {
         "schema": 1,
@@ -47,10 +44,7 @@ def revision_identity(bundle_manifest: Manifest, correction: Correction | None) 
 
 
 def bundle_digest_by_path(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
-    """sha256 by path of the files of the copy of a bundle in its revision, from its manifest.
-
-    A signature is hashed as it is: only the signer can make it again.
-    """
+    """sha256 by path of the copy of a bundle; only its signer can make the signature again."""
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
     digests[manifest.MANIFEST_FILE] = bundle_manifest.digest
     if "signer" in bundle_manifest.data:
@@ -201,10 +195,7 @@ def attach_past_nights(
     annotations: Sequence[Annotation],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Manifest:
-    """Attach the earlier nights of the campaign on the site; return the bundle's new manifest.
-
-    `tell` gets a line for each night that was left out.
-    """
+    """Attach the earlier nights; the new manifest.  `tell` gets a line for each night left out."""
     data = bundle_manifest.data
     # The bundle has the name that holds in its night.
     notes = [each for each in annotations if not each.renames(data["started"])]

@@ -265,10 +265,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 def render_csv(table: Table) -> str:
-    """The table as CSV; interval, unit and verdict of numbers have columns of their own.
-
-    A cell that is not a single number is written as text.  Nothing is a formula.
-    """
+    """The table without formulas; interval, unit and verdict of single numbers have columns."""
     table_cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     columns: list[list[str]] = []
     for column, cells in zip(table.columns, table_cells, strict=True):
@@ -279,10 +276,7 @@ def render_csv(table: Table) -> str:
 
 
 def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
-    """The CSV columns of one column of a table: values and, if any, unit, interval and verdict.
-
-    Each begins with its heading.
-    """
+    """A column's values and, if any, unit, interval and verdict, each with its heading."""
     numbers: list[Quantity | None] = []
     for cell in cells:
         (first, *rest) = cell.content_tuple or ("",)

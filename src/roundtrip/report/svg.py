@@ -286,10 +286,7 @@ class Frame:
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
     def locate(self, curve: Curve, position: float, value: float | None) -> Position | None:
-        """The position of a value of `curve`; None if the axes cannot show it.
-
-        `position`: the number of its row, or its value of the horizontal axis.
-        """
+        """The position of a value at a row or x; None if the axes cannot show it."""
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis
         if value is None or axis is None or not axis.can_show(value):

@@ -226,7 +226,6 @@ def audit_thresholds(subject: AuditSubject) -> RuleOutcome:
 def _subject_thresholds(
     subject: AuditSubject, analysis_settings: analysis.AnalysisSettings
 ) -> dict[str, dict[str, Any]]:
-    """The thresholds that apply to a subject, by table and key."""
     names = ("statistics", "disturbance", *subject.audit_facts.threshold_tables)
     tables = {name: dict(getattr(analysis_settings, name)) for name in names}
     study = subject.section.study if subject.section else None

@@ -69,10 +69,7 @@ def build_section(
     sections: Sequence[AuditedSection],
     all_sections: Sequence[ReportSection],
 ) -> ReportSection:
-    """The section on the audit: all rules, a row for each section or study that a rule applies to.
-
-    `sections` have facts for the audit; `all_sections` are all sections of the report so far.
-    """
+    """A row for each rule and section or study; `sections` have facts, `all_sections` are all so far."""
     all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [
         (rule, list(_subject_outcomes(rule, all_subjects, campaign))) for rule in RULES

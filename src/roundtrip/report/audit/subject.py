@@ -97,7 +97,6 @@ class AuditedSection:
 
     @property
     def title(self) -> str:
-        """The title of the study, or else of the section."""
         return self.study.title if self.study else self.section.title
 
 
@@ -147,7 +146,6 @@ class AuditSubject:
 
     @property
     def tables(self) -> list[Table]:
-        """Its tables that have rows."""
         return [block for block in self.blocks if isinstance(block, Table) and block.rows]
 
     @cached_property
@@ -162,7 +160,6 @@ class AuditSubject:
 
     @property
     def figures(self) -> list[tuple[Figure, RichText]]:
-        """Each figure with the caption under it."""
         galleries = (block for block in self.blocks if isinstance(block, Gallery))
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 

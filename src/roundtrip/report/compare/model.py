@@ -21,10 +21,7 @@ from roundtrip.units import Quantity
 
 
 class Status(StrEnum):
-    """The outcome of a series, for the new side.
-
-    `junit_element`: the element that a JUnit case of such a series contains.
-    """
+    """The outcome of a series, for the new side; `junit_element`: what its JUnit case contains."""
 
     colour: StatusColour
     junit_element: str
@@ -36,7 +33,6 @@ class Status(StrEnum):
     NO_CLAIM = "no claim", "plain", "skipped"
 
     def __new__(cls, word: str, colour: StatusColour, junit_element: str) -> Status:
-        """A status that is its `word`."""
         status = str.__new__(cls, word)
         status._value_, status.colour, status.junit_element = word, colour, junit_element
         return status

@@ -38,10 +38,7 @@ _UNKNOWN = "not recorded"
 
 @dataclass(frozen=True)
 class SideCase:
-    """A case of one side; `launches` are its passed rows of cases.parquet.
-
-    `kind` says what is emulated or simulated, "" for measured.
-    """
+    """A case of a side; `launches`: its passed rows of cases.parquet; `kind`: "" if measured."""
 
     study: str
     check: str
@@ -59,7 +56,6 @@ class SideCase:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The case without place and toolchain: study, check and parameters."""
         return self.study, self.check, self.parameters
 
     @property

@@ -226,7 +226,6 @@ def _share_clause(count: int, total: int, predicate: str) -> str:
 
 
 def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
-    """Series that are in the worse of two modes less often than before."""
     return [series for series in verdicts.with_verdict(Verdict.IMPROVED) if series.is_intermittent]
 
 

@@ -48,9 +48,7 @@ _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 def pack_all_series(
     judged_series: Sequence[JudgedSeries], plots: Sequence[Plot], calendar: Calendar
 ) -> dict[str, Any]:
-    """All series packed, with spikes and outlines of their `plots`; "kinds": distinct
-    `_point_attributes`.
-    """
+    """All series packed, with outlines of their `plots`; "kinds": distinct `_point_attributes`."""
     kinds = sorted(
         {_point_attributes(point) for series in judged_series for point in series.data.points}
     )
@@ -124,10 +122,7 @@ def _encode_base64(values: Any) -> str:
 def series_plot(
     series: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()
 ) -> Plot:
-    """The figure of a series: a curve for each set of nodes, levels, and events.
-
-    If the first view, scaled to the usual values, leaves some outside, a second one shows all.
-    """
+    """A curve for each set of nodes, levels, events; a second view shows what the first leaves out."""
     factor, unit = display_unit(series.data)
     direction = "lower" if series.data.lower_is_better else "higher"
     title = f"{series.data.metric_text}, {direction} is better"
@@ -205,7 +200,6 @@ def _node_sets(series: JudgedSeries) -> list[str]:
 
 
 def _node_set_names(node_sets: Sequence[str]) -> list[str]:
-    """Names of sets of nodes that are short enough for a legend."""
     return [
         (ids or "All nodes")
         if len(ids) <= _MAX_LABEL_LENGTH
@@ -305,7 +299,6 @@ def _drift_curve(
 def _events(
     series: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> Iterator[Event]:
-    """The events of a series: changes of recorded facts, annotations, change points."""
     series_subjects = series_fact_subjects(series.data)
     for night, changes in verdicts.changes_by_night.items():
         if changes_of_series(changes, series_subjects):

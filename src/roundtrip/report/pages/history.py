@@ -73,10 +73,7 @@ class HistoryPage:
 
 @dataclass(frozen=True)
 class _SeriesRow:
-    """A series with its sparkline, values, findings in sentences, and last night's value.
-
-    `last_night_value` has its unit; it is `NO_VALUE` if the night has none that counts.
-    """
+    """A series as its row and its figures show it."""
 
     series: JudgedSeries
     sparkline: Markup
@@ -86,7 +83,6 @@ class _SeriesRow:
 
     @property
     def abs_log_ratio(self) -> str:
-        """The absolute logarithm of its step's ratio; 0 without a step."""
         step = self.series.judgement.step
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
@@ -149,7 +145,6 @@ def render_page(page: HistoryPage) -> str:
 
 
 def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str, object]]:
-    """The nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
     steps = [
         calendar.nights[step.night]

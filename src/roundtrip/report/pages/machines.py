@@ -72,7 +72,6 @@ class HeadlineValue(BaseModel):
 
     @property
     def machine(self) -> str:
-        """Site and processor, as on the report."""
         return ", ".join(filter(None, (self.site, self.processor)))
 
     @property
@@ -84,7 +83,6 @@ class HeadlineValue(BaseModel):
 
     @property
     def trend(self) -> Quantity | str:
-        """`trend_ratio` as a quantity; "" in the first night."""
         change = self.trend_ratio
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
@@ -138,7 +136,6 @@ def headline_values(
 
 
 def _best_values(values: Sequence[HeadlineValue]) -> Iterator[HeadlineValue]:
-    """The values of the best toolchains in each setting."""
     places: dict[str, list[HeadlineValue]] = defaultdict(list)
 
     def position(value: HeadlineValue) -> float:

@@ -42,10 +42,7 @@ HISTORY_SUMMARY_FILE = ".pages.json"
 
 @dataclass(frozen=True)
 class CampaignSite:
-    """A campaign on a site.
-
-    `nights`, newest first: the name of a night and the links to its revisions, oldest first.
-    """
+    """`nights`, newest first: the name of a night and the links to its revisions, oldest first."""
 
     campaign: str
     site: str
@@ -53,7 +50,6 @@ class CampaignSite:
 
     @property
     def relative_path(self) -> str:
-        """Its folder, relative to that of the reports."""
         return f"{self.campaign}/{self.site}"
 
 
@@ -299,8 +295,6 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> HistorySummary:
 def _summarize(
     site_history: HistoryPage, source: HistorySource, page_sha256: str
 ) -> HistorySummary:
-    """The index's summary of a history."""
-
     def read_night(night: str) -> BundleData:
         if not (report := site_history.report_link_by_night.get(night)):
             raise UserError("the night has no report", source.site)

@@ -26,10 +26,7 @@ _TEXT_BY_LOWER_IS_BETTER = {True: "lower is better", False: "higher is better"}
 
 
 class _RowKey(NamedTuple):
-    """The identity of a row.
-
-    `label`: whether its values are emulated, simulated or of more ranks than processors; else "".
-    """
+    """`label`: whether its values are emulated, simulated or of more ranks than processors."""
 
     quantity: str
     size_bytes: int | None
@@ -55,7 +52,6 @@ class Headline:
 
     @property
     def table(self) -> Table:
-        """A row for each value, a column for each toolchain."""
         differences = labels.title_differences({row.setting for row in self.quantities_by_row})
         directions = {
             row.lower_is_better: _TEXT_BY_LOWER_IS_BETTER[row.lower_is_better]
@@ -81,10 +77,7 @@ class Headline:
         return Cell((value, _DISTURBED_SUFFIX), "warn") if is_disturbed else Cell(value)
 
     def answers(self, short_title_by_title: Mapping[str, str]) -> Iterator[Answer]:
-        """Yield the values of the first quantities, amounts before ratios.
-
-        Of a quantity's settings, only the first and the last one are given.
-        """
+        """The first quantities, amounts before ratios, each in its first and last setting."""
         differences = labels.title_differences({row.setting for row in self.quantities_by_row})
         own_rows = [
             row for row in self.quantities_by_row if labels.OVERSUBSCRIBED_NOTE not in row.label
@@ -107,10 +100,7 @@ class Headline:
                 )
 
     def _values_text(self, row_key: _RowKey, short_title_by_title: Mapping[str, str]) -> str:
-        """The values of a row, each with its toolchain if there are several.
-
-        They have the order of the table's columns: only a claim says that one is better.
-        """
+        """The values in the order of the table's columns: only a claim says that one is better."""
         texts = []
         for environ, title in self.title_by_environ.items():
             if environ in self.quantities_by_row[row_key]:

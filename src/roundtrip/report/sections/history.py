@@ -178,7 +178,6 @@ def _series_cell(
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    """The two newest nights, for a history too short for verdicts."""
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
@@ -257,7 +256,6 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Blocks on this night's values outside of what earlier nights predict."""
     judged_series = [
         series
         for series in verdicts.judged_series

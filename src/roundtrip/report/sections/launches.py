@@ -85,19 +85,15 @@ def build_section(data: BundleData) -> ReportSection:
         "launches",
         title,
         tuple(blocks),
-        answers=completion_answers(data, spread_values),
+        answers=_completion_answers(data, spread_values),
         question=SECTION_QUESTION,
     )
 
 
-def completion_answers(
-    data: BundleData, spread_values: pl.DataFrame | None = None
-) -> tuple[Answer, ...]:
+def _completion_answers(data: BundleData, spread_values: pl.DataFrame) -> tuple[Answer, ...]:
     """Whether every launch completed, what disturbed launches, and an answer for each failure."""
     counts, lines = launch_counts(data), list(_failure_answers(data))
     if counts.disturbed_count:
-        if spread_values is None:
-            spread_values = _spread_values(data)
         texts = _describe_disturbances(data, counts), _describe_median_changes(spread_values)
         lines.append(Answer((" ".join(texts).strip(),), "warn"))
     first, rest = f"Yes, all {counts.target_count}", " completed"
@@ -114,7 +110,6 @@ def completion_answers(
 
 
 def _describe_disturbances(data: BundleData, counts: LaunchCounts) -> str:
-    """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
     example = next(r for r in reasons if _NUMBER_PATTERN.sub("#", r) == kinds.most_common(1)[0][0])
@@ -284,7 +279,6 @@ def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[B
 
 
 def _disturbance_effect_table(data: BundleData, spread_values: pl.DataFrame) -> Table:
-    """Medians of the spread metrics over all launches, and over undisturbed ones."""
     rows = []
     keys = ["number", *spread.SPREAD_KEY_COLUMNS]
     for _, group in spread_values.group_by(keys, maintain_order=True):
@@ -323,7 +317,6 @@ def _median_text(launches: pl.DataFrame, unit: str) -> RichText:
 
 
 def _spread_values(data: BundleData) -> pl.DataFrame:
-    """The spread metrics of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)
     return spread.launch_spread_values(data.samples).join(

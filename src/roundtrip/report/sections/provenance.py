@@ -177,7 +177,6 @@ def _toolchain_table(data: BundleData) -> Table:
 
 
 def _binding_by_launch(data: BundleData) -> dict[str, str]:
-    """By launch the host and the permitted processors of each rank, as text."""
     bindings: dict[str, list[str]] = {}
     placement = data.placement.select("launch", "rank", "host", "cpus")
     for launch, rank, host, cpus in placement.iter_rows():

@@ -61,7 +61,6 @@ class ToolchainRanking:
 
     @cached_property
     def unbeaten_toolchains(self) -> tuple[str, ...]:
-        """Toolchains that no other one beats."""
         losers = {
             one if verdict.verdict is Verdict.SLOWER else other
             for (one, other), verdict in self.verdict_by_pair.items()
@@ -168,10 +167,7 @@ def _connected_groups(pairs: Iterable[ToolchainPair]) -> list[tuple[str, ...]]:
 def ranking_answers(
     rankings: Sequence[ToolchainRanking], title_by_environ: Mapping[str, str]
 ) -> tuple[Answer, ...]:
-    """An answer for each fastest toolchain, and for open comparisons; () without comparisons.
-
-    Those of more ranks than processors stand apart.
-    """
+    """An answer for each fastest toolchain, and for open comparisons; oversubscribed ones apart."""
     oversubscribed_rankings = [ranking for ranking in rankings if ranking.is_oversubscribed]
     usual_rankings = [ranking for ranking in rankings if not ranking.is_oversubscribed]
     subject = f"{labels.OVERSUBSCRIBED_NOTE.capitalize()}: "
@@ -281,10 +277,7 @@ def top_ranking_tables(
 def ranking_tables(
     rankings: Sequence[ToolchainRanking], title_by_environ: Mapping[str, str]
 ) -> tuple[Table, ...]:
-    """A table for each study: a row for each quantity and a column for each size.
-
-    Rows of more ranks than processors come last.  A row with a single size names it.
-    """
+    """A table for each study; rows of more ranks than processors come last."""
     studies = dict.fromkeys(ranking.setting.study for ranking in rankings)
     ordered = sorted(rankings, key=lambda ranking: ranking.is_oversubscribed)
     return tuple(

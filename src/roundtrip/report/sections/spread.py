@@ -107,10 +107,7 @@ def _unique_or_null(column: str) -> pl.Expr:
 
 
 def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
-    """Return a study's rows of the metric, with the value in its unit as column `shown`.
-
-    Values in a unit that cannot be converted, as of another metric, are left out.
-    """
+    """A study's rows of the metric whose values its unit can have, with these as column `shown`."""
     value, unit = pl.col("value"), metric.unit
     is_of_time = unit is Unit.MB_S or unit in FACTOR_FROM_SECONDS
     raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]
@@ -191,7 +188,6 @@ def _half_width_cell(samples: list[list[float]], level: float) -> Cell:
 
 
 def _percentage_cell(fraction: float | None) -> Cell:
-    """A cell with `fraction` in percent, a dash if it is not known."""
     return Cell(units.NO_VALUE if fraction is None else units.percentage(fraction))
 
 

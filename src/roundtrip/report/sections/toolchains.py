@@ -89,7 +89,6 @@ class ToolchainsSection:
             self._by_pair.setdefault((key.environ, key.base_environ), {})[key] = comparison
 
     def _oversized_setting_notes(self) -> list[RichText]:
-        """A note on each setting with too many toolchains for all pairs."""
         return [
             (
                 f"{_setting_text(setting)}: {count} toolchains have {count * (count - 1) // 2} "
