@@ -32,7 +32,7 @@ _COMMIT_HINT = "commit the changes (or `git stash` them), and run the campaign a
 
 @dataclass(frozen=True)
 class DisclosedField:
-    """A field that a copy discloses; `values`: all, sorted; new is what was not published before."""
+    """A field that a copy discloses; `values`: all, sorted; new: not published before."""
 
     name: str
     values: tuple[str, ...]
@@ -53,7 +53,7 @@ class DisclosedField:
 
 
 def disclosed_fields(folder: Path, public: Path) -> list[DisclosedField]:
-    """All fields of a revision or import; new is what its site's newest lacks.  UserError for a file."""
+    """All fields of a revision or import; UserError for a file.  New: not in its site's newest."""
     new_values = dict(_field_values(folder))
     facts, old_values = publish.read_unverified_manifest(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:

@@ -69,7 +69,7 @@ def build_section(
     sections: Sequence[AuditedSection],
     all_sections: Sequence[ReportSection],
 ) -> ReportSection:
-    """A row for each rule and section or study; `sections` have facts, `all_sections` are all so far."""
+    """A row for each rule and section or study; `sections`: with facts, `all_sections`: so far."""
     all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [
         (rule, list(_subject_outcomes(rule, all_subjects, campaign))) for rule in RULES

@@ -122,7 +122,7 @@ def _encode_base64(values: Any) -> str:
 def series_plot(
     series: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()
 ) -> Plot:
-    """A curve for each set of nodes, levels, events; a second view shows what the first leaves out."""
+    """A curve for each set of nodes, levels, events; a second view if the first omits values."""
     factor, unit = display_unit(series.data)
     direction = "lower" if series.data.lower_is_better else "higher"
     title = f"{series.data.metric_text}, {direction} is better"
