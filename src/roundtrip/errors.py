@@ -40,8 +40,7 @@ def printable(text: str) -> str:
 
 
 def user_error_from_os(error: OSError, place: Path | str | None = None) -> UserError:
-    """Return a UserError for an error of the operating system, about the file that it names, else
-    about `place`, a file or folder."""
+    """Return a UserError for an OSError, about the file that it names, else about `place`."""
     advice = _ADVICE_BY_ERROR.get(error.errno or 0)
     message = (error.strerror or str(error)) + (f": {advice}" if advice else "")
     return UserError(message, error.filename or place)

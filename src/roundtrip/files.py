@@ -59,8 +59,7 @@ def read_bytes(file: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def read_text(file: Path) -> str:
-    """The UTF-8 text in `file`; UserError if it cannot be read, or is not UTF-8: then with the line
-    of the first wrong byte."""
+    """The text in `file`; UserError if it cannot be read, with the line if it is not UTF-8."""
     return decode_utf8(read_bytes(file, MAX_TEXT_BYTES), file)
 
 
@@ -196,10 +195,7 @@ def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MAX_RECO
 def read_text_in_tree(
     file: Path, root: Path | None = None, max_bytes: int = MAX_RECORD_BYTES
 ) -> str:
-    """The content of `file`, read as by `read_in_tree`, as UTF-8 text;
-
-    UserError if it is not UTF-8.
-    """
+    """The content of `file` as by `read_in_tree`, as text; UserError if it is not UTF-8."""
     return decode_utf8(read_in_tree(file, root, max_bytes), file)
 
 
@@ -232,8 +228,7 @@ def change_stamp(file: Path) -> tuple[int, ...]:
 
 
 def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
-    """Yield the folders `levels` below `root`, sorted by name, each with "", or the reason why a
-    folder on the path cannot be entered."""
+    """Yield the folders `levels` below `root`, sorted, each with "" or why it cannot be entered."""
     if root.is_symlink():
         yield root, _LINK_REASON
         return

@@ -18,6 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis, campaign_file, completion, outcome
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.measure.completion import LaunchCounts, count_launches
+from roundtrip.measure.launch import Launch
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import ClaimOutlook, RunOutcome
 from roundtrip.measure.tree import RunTree
@@ -229,15 +230,20 @@ def test_terminal_and_report_count_alike(make_tree: Maker, target: int, summary:
     ("target", "is_complete"), [({}, False), ({"a": 2}, True), ({"a": 3}, False)]
 )
 def test_a_run_without_cases_is_not_complete(target: dict[str, int], is_complete: bool) -> None:
-    assert RunOutcome(LaunchCounts(target, {"a": 2}), (), 0).is_complete is is_complete
+    launches = [Launch(name, "a", "passed", "", "001", "x") for name in ("1", "2")]
+    assert RunOutcome(launches, target).is_complete is is_complete
 
 
 def test_each_kind_of_disturbance_has_its_line() -> None:
     load_reasons = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
     tracer_reason = "traced: process 812 (a debugger or the like) holds rank 1"
     disturbances = ((load_reasons[0],), (load_reasons[1], tracer_reason))
-    outcome = RunOutcome(LaunchCounts({"a": 2}, {"a": 2}), (), 0, disturbance_reasons=disturbances)
-    assert [line for line in outcome.describe_lines() if line.startswith("disturbed")] == [
+    launches = [
+        Launch("1", "a", "passed", "", "001", "x", disturbance_reasons=reasons)
+        for reasons in disturbances
+    ]
+    lines = RunOutcome(launches, {"a": 2}).describe_lines()
+    assert [line for line in lines if line.startswith("disturbed")] == [
         f"disturbed 2 x: {load_reasons[0]}",
         f"disturbed 1 x: {tracer_reason}",
     ]

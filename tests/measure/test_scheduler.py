@@ -248,7 +248,7 @@ def test_a_preempted_launch_is_repeated(stage: Stages, error: str, passed: int) 
     assert outcome.is_complete is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (line in outcome.describe_lines()) is bool(passed)
-    assert bool(outcome.failure_reasons) is not bool(passed)
+    assert bool(outcome.with_status("failed")) is not bool(passed)
 
 
 def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:

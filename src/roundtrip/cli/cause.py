@@ -307,7 +307,7 @@ def _publish_search_report(search_journal: Journal) -> None:
         report_write_errors(search_journal.folder),
         files.draft_folder(search_journal.folder) as bundle,
     ):
-        commit = tree.git_revision(paths.checkout()).commit
+        commit = tree.git_revision(paths.checkout())["commit"]
         page.make_bundle(search_journal.folder, bundle, journal.now(), commit)
         revision = publish.publish(bundle, paths.reports(), print_line=print_status)
     typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")

@@ -293,8 +293,8 @@ def _launch_until_decided(
             run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
         print_status(f"stopped: {stop_reason}; what was measured before is kept")
-    for reason in outcome.failure_reasons:
-        print_status(f"failed: {reason}")
+    for launch in outcome.with_status("failed"):
+        print_status(f"failed: {launch.case_id}: {launch.reason}")
     if is_interrupted or is_over:
         ending = "interrupted" if is_interrupted else "the time is over"
         go_on = common.resume_command(f"--site={here.name}")

@@ -65,8 +65,7 @@ class AnalysisSettings:
         return table
 
     def compared_sizes(self, study: Study) -> tuple[int, ...]:
-        """Return the message sizes (bytes) at which a study makes claims; (0,) if it declares
-        none."""
+        """Return the message sizes (bytes) at which a study makes claims; (0,) without any."""
         table = self.study_tables[study.thresholds] if study.thresholds else None
         return getattr(table, "compared_sizes", (0,))
 
@@ -95,8 +94,7 @@ def load_site_settings(site: str) -> AnalysisSettings:
 
 
 def load_run_settings(run_dir: Path) -> AnalysisSettings:
-    """Read the analysis.toml that the run in `run_dir` began with; the default thresholds
-    without."""
+    """Read the analysis.toml that the run in `run_dir` began with; or the default thresholds."""
     file = run_dir / ANALYSIS_FILE
     return load(file) if files.change_stamp(file) else default_settings()
 
@@ -112,7 +110,6 @@ def parse(text: str, file: Path) -> AnalysisSettings:
     Keys and tables that are missing get the default thresholds.
     """
     file_tables, key_lines = tables.parse_toml(text, file)
-    shared_tables, study_models = _SharedTables.model_fields.keys(), _study_models()
     defaults = files.parse_toml(default_toml())
     defaults["statistics"]["equivalence_margins"] = _declared_margins()
     content = tables.merge_tables(defaults, file_tables)
@@ -123,12 +120,11 @@ def parse(text: str, file: Path) -> AnalysisSettings:
             message = f"no study is called {name!r}: right is one of {', '.join(names)}"
             path = ("statistics", "equivalence_margins", name)
             raise tables.error_at_key(message, path, key_lines, file)
-    thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return AnalysisSettings(
-        **{name: thresholds[name] for name in shared_tables},
+        **{name: getattr(model, name) for name in _SharedTables.model_fields},
         toml_text=text,
         default_toml=_missing_toml(file_tables, defaults),
-        study_tables={kind: thresholds[name] for name, kind in study_models.items()},
+        study_tables={kind: getattr(model, name) for name, kind in _study_models().items()},
     )
 
 

@@ -65,8 +65,8 @@ TIMING_COLUMNS = tuple(f"timing_{name}" for name in TimingRecord.model_fields)
 
 
 def _simulation_rule(name: str, is_required: bool) -> CellRule:
-    """Return the rule that only simulated launches that passed have a value in column `name`, and
-    all of them if it is required."""
+    """Return the rule that only simulated launches that passed have a value there, or all of
+    them."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
     condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
@@ -307,15 +307,8 @@ DETAIL_ROW_BY_STUDY: Mapping[str, type[Row]] = {
 SCHEMA_BY_TABLE: Mapping[str, Schema] = {
     name: table_columns(row) for name, row in ROW_BY_TABLE.items()
 }
-CASES_SCHEMA, POINTS_SCHEMA, SETTINGS_SCHEMA = (
-    SCHEMA_BY_TABLE["cases"],
-    SCHEMA_BY_TABLE["points"],
-    SCHEMA_BY_TABLE["parameters"],
-)
-PLACEMENT_SCHEMA, NODES_SCHEMA, DISTURBANCE_SCHEMA = (
-    SCHEMA_BY_TABLE["placement"],
-    SCHEMA_BY_TABLE["nodes"],
-    SCHEMA_BY_TABLE["disturbance"],
+CASES_SCHEMA, POINTS_SCHEMA, PLACEMENT_SCHEMA, NODES_SCHEMA, DISTURBANCE_SCHEMA = (
+    SCHEMA_BY_TABLE[name] for name in ("cases", "points", "placement", "nodes", "disturbance")
 )
 SAMPLES_SCHEMA, MEDIANS_SCHEMA = table_columns(SampleRow), table_columns(MedianRow)
 #: Columns that identify a series of samples in a launch; the metric determines the unit.

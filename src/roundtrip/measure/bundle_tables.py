@@ -106,9 +106,8 @@ def parquet_errors(file: Path) -> Iterator[Path]:
 def scan_table(
     file: Path, row: type[Row], optional_columns: Collection[str] | None = None
 ) -> pl.LazyFrame:
-    """Scan a parquet file of rows `row`, lazily.  `optional_columns`, by default those newer than
-    the table, may be missing: they are null.  UserError, or SchemaError on collection, for other
-    columns."""
+    """Scan a parquet file lazily, with columns as of `read_table`; UserError, or SchemaError on
+    collection, for others."""
     schema = table_columns(row)
     names = {*pl.scan_parquet(file).collect_schema().names()}
     optional = newer_columns(row) if optional_columns is None else optional_columns
@@ -268,8 +267,7 @@ def make_tables(records: Iterable[JsonObject]) -> Tables:
 
 
 def make_frame(rows: Sequence[JsonObject], schema: Schema) -> pl.DataFrame:
-    """Return a table with the columns `schema`; a row may lack columns (null) or have others
-    (lost)."""
+    """Return a table with the columns `schema`: those that a row lacks are null."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 

@@ -123,8 +123,7 @@ class CampaignTable(StrictRecord):
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """A check that a campaign declares, its ``[[check]]`` table at `line`; None: all that the site
-    has."""
+    """A ``[[check]]`` table of a campaign, at `line`; None: all that the site has."""
 
     name: str
     line: int
@@ -160,8 +159,7 @@ class Campaign:
 
     @property
     def is_round_robin(self) -> bool:
-        """Whether ``nodes = "all"``: launches run on pairs of all nodes, and on each single
-        node."""
+        """Whether ``nodes = "all"``: launches run on all pairs of nodes, and on each node."""
         return self.nodes_line is not None
 
     def fault(self, message: str, plan: CheckPlan) -> UserError:
@@ -236,8 +234,7 @@ def _rename_former_keys(data: dict[str, Any], key_lines: KeyLines, file: Path) -
 
 
 def parse_minutes(text: str) -> float | None:
-    """Parse ``90s``, ``20m``, ``1h30m`` to minutes; None for another form, 0, or more than a
-    week."""
+    """Parse ``90s``, ``1h30m`` to minutes; None for another form, 0, or more than a week."""
     match = _DURATION_PATTERN.fullmatch(text.strip())
     hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + minutes + seconds / 60
@@ -346,8 +343,7 @@ def ab_campaign_toml(
     partitions: Sequence[str] = (),
     abba_seed: int | None = None,
 ) -> str:
-    """Return the TOML of the campaign by which ``roundtrip ab`` compares `toolchains` in at most
-    `minutes`, without building."""
+    """Return the TOML of a campaign that compares `toolchains` in `minutes`, without building."""
     base, new = toolchains
     lines = [
         f"title = {json.dumps(f'{new} against {base}')}",
@@ -369,8 +365,7 @@ def ab_campaign_toml(
 
 
 def write_ab_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
-    """Write `content`, the campaign that compares both toolchains, into `folder`; return its
-    path."""
+    """Write `content`, the campaign that compares `toolchains`; return its path."""
     file = folder / f"{ab_campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file

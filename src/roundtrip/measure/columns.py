@@ -92,8 +92,7 @@ def render_columns(model: type[Record]) -> Iterator[str]:
 
 
 def encode_row(model: type[Record], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a row, by column, for `record`; entries that are no column are left
-    out."""
+    """Return the cells of a row, by column, for `record`; other entries are left out."""
     row: dict[str, Any] = _encode_cell(json_schema(model), record)
     return row
 

@@ -53,8 +53,7 @@ _STREAM_SEPARATOR_PATTERN = re.compile(r"--- std(out|err) ---")
 
 @dataclass(frozen=True)
 class ReportedTest:
-    """A test as ReFrame's report has it; `folder_name` is that of its stage folder, "" before
-    set-up."""
+    """A test as ReFrame reports it; `folder_name`: of its stage folder, "" before set-up."""
 
     name: str
     case_id: str
@@ -93,8 +92,7 @@ class ReportedTest:
         )
 
     def failure_reason(self, report: SessionReport) -> str:
-        """Return why the test did not pass, in one line; "" if it passed.  `report` has its
-        fixtures."""
+        """Return why the test did not pass, in one line; "" if it passed."""
         if self.result == "pass":
             return ""
         if self.result == "fail_deps":
@@ -116,8 +114,7 @@ class ReportedTest:
 
 @dataclass(frozen=True)
 class SessionReport:
-    """ReFrame's report of a session; `is_readable` is False, and it is empty, if there is none: the
-    session was killed."""
+    """ReFrame's report of a session; empty and not readable if the session was killed."""
 
     tests: tuple[ReportedTest, ...]
     is_readable: bool
@@ -142,8 +139,7 @@ class SessionReport:
         return sum(test.duration_s for test in self.tests if test.is_fixture)
 
     def find_test(self, environ: str, folder_name: str) -> ReportedTest | None:
-        """Return the last test with this toolchain and name of its stage folder; None without
-        one."""
+        """Return the last test with this toolchain and stage folder; None without one."""
         matches = (
             t for t in reversed(self.tests) if (t.environ, t.folder_name) == (environ, folder_name)
         )
@@ -151,8 +147,7 @@ class SessionReport:
 
 
 def _test_with_build_error(test: ReportedTest, folder: Path, root: Path | None) -> ReportedTest:
-    """Return `test`; if it is a failed build, its reason gets the first error of the build's
-    output."""
+    """Return `test`, with the first error of its output if it is a failed build."""
     # ReFrame starts a build in phase `compile`, and finds that it failed in `compile_wait`.
     if not (test.is_fixture and test.fail_phase.startswith("compile") and test.result == "fail"):
         return test
@@ -206,8 +201,7 @@ _MAX_MESSAGE_LENGTH = 160
 
 def describe_first_failure(error: str) -> str:
     """Describe which rank failed first, by a launcher's standard error: ``rank 1 on n7 failed
-    first: Segmentation fault; last words: ...``; only the last line if it names no rank, "" if
-    empty."""
+    first: Segmentation fault; last words: ...``, or its last line if it names no rank."""
     matches = (pattern.search(error) for pattern in _FAILED_RANK_PATTERNS)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
@@ -232,8 +226,7 @@ def describe_first_failure(error: str) -> str:
 
 
 def failed_nodes(error: str, nodes: Sequence[str]) -> set[str]:
-    """Return which of `nodes`, in the order of the launch, failed by a scheduler's messages in
-    `error`."""
+    """Return which of a launch's `nodes`, in order, failed by a scheduler's messages."""
     return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.SCHEDULERS))
 
 

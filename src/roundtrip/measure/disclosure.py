@@ -171,14 +171,29 @@ class Redactor:
         public_text = re.sub(r"\s*[\w.+-]+@[A-Za-z][\w.-]*", "", text)
         return self.redact_text(public_text, "cases.parquet mpi_library")
 
-    def redact_json(self, data: Any, field_path: str = "") -> Any:
-        """Return JSON data with pseudonyms in fields of hosts and switches; texts as by
-        `redact_text`."""
-        return self._redact_value(data, field_path, "")
+    def redact_json(self, data: Any, field_path: str = "", key: str = "") -> Any:
+        """Return JSON data, the value of `key`, with pseudonyms in fields of hosts and switches;
+        texts as by `redact_text`."""
+        if isinstance(data, dict):
+            pairs = [(self.redact_private_parts(str(name), field_path), name) for name in data]
+            return {
+                public_name: self.redact_json(
+                    data[name], f"{field_path} {public_name}".strip(), name
+                )
+                for public_name, name in pairs
+            }
+        if isinstance(data, list | tuple):
+            return [self.redact_json(item, field_path, key) for item in data]
+        if not isinstance(data, str):
+            return data
+        if key in HOST_FIELDS:
+            return self.pseudonym(data)
+        return (
+            self.switch_pseudonym(data) if key == "switch" else self.redact_text(data, field_path)
+        )
 
     def redact_variable(self, name: str, value: Any, field_path: str) -> list[str]:
-        """Return [name, value] of an environment variable; a digest for a value that is not
-        public."""
+        """Return [name, value] of an environment variable; a digest for a private value."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         public_name = name if _VARIABLE_NAME_PATTERN.fullmatch(name) else self.digest(name)
         is_plain = is_public_variable(name) and _PUBLIC_VALUE_PATTERN.fullmatch(text)
@@ -187,25 +202,6 @@ class Redactor:
         elif is_plain and self.redact_text(text) == text:
             return [public_name, text]
         return [public_name, self.digest(text)]
-
-    def _redact_value(self, data: Any, field_path: str, key: str) -> Any:
-        if isinstance(data, dict):
-            pairs = [(self.redact_private_parts(str(name), field_path), name) for name in data]
-            return {
-                public_name: self._redact_value(
-                    data[name], f"{field_path} {public_name}".strip(), name
-                )
-                for public_name, name in pairs
-            }
-        if isinstance(data, list | tuple):
-            return [self._redact_value(item, field_path, key) for item in data]
-        if not isinstance(data, str):
-            return data
-        if key in HOST_FIELDS:
-            return self.pseudonym(data)
-        return (
-            self.switch_pseudonym(data) if key == "switch" else self.redact_text(data, field_path)
-        )
 
     def _replace_private_parts(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
         """Return the text with digests, and whether it contained a credential."""

@@ -79,8 +79,7 @@ def _write_new_version(file: Path, text: str) -> None:
 
 
 def record_pinned_digests(tree: RunTree) -> None:
-    """Write the sha256 of the pinned files to state.json, after all builds; a resumed run keeps
-    its."""
+    """Write the sha256 of the pinned files to state.json, unless a resumed run has them."""
     if tree.state.get("pins"):
         tree.write_state(stopped=None)
         return
@@ -93,8 +92,7 @@ def record_pinned_digests(tree: RunTree) -> None:
 
 
 def describe_change(tree: RunTree) -> str:
-    """Describe the first change of a pinned file since the run began, in one line; "" without
-    one."""
+    """Describe the first change of a pinned file in one line; "" without one."""
     pins = tree.state.get("pins") or ()
     for pin in pins:
         file, old = Path(pin["file"]), pin["sha256"]

@@ -59,8 +59,7 @@ JsonObject = Mapping[str, Any]
 
 
 def read_allocation(scheduler: Scheduler, folder: Path, root: Path | None = None) -> Allocation:
-    """Read the allocation that the job's script wrote into the launch's `folder`; UserError if it
-    cannot."""
+    """Read the allocation that the job's script wrote into `folder`; UserError if invalid."""
     text = files.read_text_in_tree(folder / ALLOCATION_FILE, root)
     try:
         return scheduler.parse_allocation(text)
@@ -135,8 +134,7 @@ def describe_file(file: str) -> str:
 
 
 def fact_change_reason(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
-    """Return the mismatch of a fact (subject, name) that changed since the launch or time
-    `since`."""
+    """Return the mismatch of a fact (subject, name) that changed since `since`."""
     owner, fact = subject
     return MISMATCH_PREFIX + printable(
         f"{owner}: {fact} was {_printable_value(before)} {since}, and is {_printable_value(now)}"
@@ -199,8 +197,7 @@ def _library_mismatch_text(rank: JsonObject, file: str, library: str, cause: str
 
 
 def _argument_mismatch(case: JsonObject, run: JsonObject, ranks: Sequence[JsonObject]) -> str:
-    """Return how the arguments of one of our workloads differ from those of the check; "" if
-    equal."""
+    """Return how the arguments of our workload differ from those of the check; "" if equal."""
     arguments, command = case.get("arguments"), run.get("command")
     is_ours = any(rank.get("program_sha256") for rank in ranks)
     if not is_ours or case["simulated"] or arguments is None or not command:

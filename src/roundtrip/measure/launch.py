@@ -108,8 +108,7 @@ def _read_launch_cached(
 
 
 def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:
-    """Return the last `max_bytes` of the standard error of the launch in `folder`; "" if
-    unreadable."""
+    """Return the end of the standard error of the launch in `folder`; "" if unreadable."""
     try:
         end = files.read_tail_in_tree(folder / "rfm_job.err", root, max_bytes)
     except UserError:
@@ -118,10 +117,7 @@ def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) ->
 
 
 def folder_mismatch_reason(folder: Path) -> str:
-    """Return the first mismatch of the launch in `folder`, of its records or its job; "" if none.
-
-    UserError if its files cannot be read.
-    """
+    """Return the first mismatch of the launch in `folder`, "" if none; UserError if unreadable."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     moved_bytes = samples.read(folder / SAMPLES_FILE).moved_bytes
     return identity.mismatch_reason(case, run, _read_allocation(folder, folder, case), moved_bytes)

@@ -102,8 +102,7 @@ class Manifest:
 
     @property
     def run_digests(self) -> str:
-        """Digests of samples.parquet and cases.parquet as JSON text: equal for all bundles of a
-        run."""
+        """Digests of samples.parquet and cases.parquet, JSON: equal for all bundles of a run."""
         return run_digests(self.data)
 
 

@@ -1,5 +1,4 @@
-"""Builds the matrix of a campaign on a site: which cases must complete, which cannot run, and
-why."""
+"""Builds the matrix of a campaign on a site: which cases must complete, which cannot, and why."""
 
 from __future__ import annotations
 

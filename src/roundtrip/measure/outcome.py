@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, completion, scheduler
+from roundtrip.measure.bundle_rows import Status
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.completion import LaunchCounts
 from roundtrip.measure.launch import Launch
@@ -66,8 +67,7 @@ class ClaimOutlook:
             )
 
     def warning(self) -> str | None:
-        """Describe the effect of too few launches; None if each claim can get a verdict by
-        itself."""
+        """Describe the effect of too few launches; None if each claim can get a verdict."""
         if not self.claim_count or self.reach is Decidability.ALONE:
             return None
         count = self.campaign.launches
@@ -84,8 +84,7 @@ class ClaimOutlook:
         )
 
     def dry_run_lines(self) -> Iterator[str]:
-        """Yield the lines of ``--dry-run`` about planned claims, and whether the launches
-        suffice."""
+        """Yield the lines of ``--dry-run`` about claims, and whether the launches suffice."""
         for claim in self.claims:
             yield f"claim {claim.count} x {claim.case}: {claim.description}"
         if len(self.toolchains) > 1:
@@ -110,8 +109,7 @@ class ClaimOutlook:
 def assess_claims(
     campaign: Campaign, plan: Matrix, settings: analysis.AnalysisSettings
 ) -> ClaimOutlook:
-    """Return the claims that the campaign can make with the cases of `plan`, by these
-    thresholds."""
+    """Return the claims that the campaign can make with the cases of `plan`."""
     cases = [
         PlannedCase(
             id=item.case.id,
@@ -147,90 +145,76 @@ def primary_claims(
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What came of a run: counts of launches, and a reason for each that failed, was partial or
-    skipped itself.
+    """What came of a run: its launches, and the wanted number of them by case.
 
-    `skipped_count` is the number of cases that the site cannot run.  `outage_note` and
-    `displacement_note` describe outages of the scheduler and displaced launches, "" without any.
-    `disturbance_reasons` has the reasons of each disturbed launch, `last_failures` the reason of
-    the last failed launch by case.
+    `skipped_count` is the number of cases that the site cannot run; `outage_note` describes outages
+    of the scheduler, "" without any.
     """
 
-    counts: LaunchCounts
-    failure_reasons: tuple[str, ...]
-    skipped_count: int
-    partial_reasons: tuple[str, ...] = ()
+    launches: Sequence[Launch]
+    target_by_case: Mapping[str, int]
+    skipped_count: int = 0
     outage_note: str = ""
-    displacement_note: str = ""
-    disturbance_reasons: tuple[tuple[str, ...], ...] = ()
-    self_skip_reasons: tuple[str, ...] = ()
-    last_failures: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def from_tree(tree: RunTree) -> RunOutcome:
         """Scan the launches of `tree`, and return their outcome."""
         state = tree.state
-        launches = scan_launches(tree.path)
-        return RunOutcome(
-            counts=LaunchCounts(
-                target_by_case={item["case"]: item["launches"] for item in state["expected"]},
-                passed_by_case=Counter(
-                    item.case_id for item in launches if item.status == "passed"
-                ),
-                disturbed_count=sum(bool(item.disturbance_reasons) for item in launches),
-                partial_count=sum(item.status == "partial" for item in launches),
-            ),
-            failure_reasons=_reasons_with_status(launches, "failed"),
-            partial_reasons=_reasons_with_status(launches, "partial"),
-            skipped_count=len(state["skipped"]),
-            outage_note=scheduler.describe_outage_record(scheduler.outage_record(tree.path)),
-            displacement_note=completion.describe_displacements(
-                i.reason for i in launches if i.status == "displaced"
-            ),
-            disturbance_reasons=tuple(
-                i.disturbance_reasons for i in launches if i.disturbance_reasons
-            ),
-            self_skip_reasons=_reasons_with_status(launches, "skipped"),
-            last_failures={i.case_id: i.reason for i in launches if i.status == "failed"},
+        targets = {item["case"]: item["launches"] for item in state["expected"]}
+        note = scheduler.describe_outage_record(scheduler.outage_record(tree.path))
+        return RunOutcome(scan_launches(tree.path), targets, len(state["skipped"]), note)
+
+    def with_status(self, status: Status) -> list[Launch]:
+        """Return the launches with this status."""
+        return [item for item in self.launches if item.status == status]
+
+    @property
+    def counts(self) -> LaunchCounts:
+        """Numbers of wanted, passed, disturbed and partial launches."""
+        return LaunchCounts(
+            self.target_by_case,
+            Counter(item.case_id for item in self.with_status("passed")),
+            sum(bool(item.disturbance_reasons) for item in self.launches),
+            len(self.with_status("partial")),
         )
 
     @property
     def is_complete(self) -> bool:
         """Whether every case has its launches; False without cases."""
-        return bool(self.counts.target_by_case) and not self.counts.missing_by_case
+        return bool(self.target_by_case) and not self.counts.missing_by_case
 
     @property
     def all_disturbed(self) -> bool:
         """Whether launches passed, but each was disturbed, so that nothing can be decided."""
-        return 0 < sum(self.counts.passed_by_case.values()) == self.counts.disturbed_count
+        return 0 < len(self.with_status("passed")) == self.counts.disturbed_count
 
     def describe_lines(self) -> Iterator[str]:
         """Yield lines for people that describe the outcome, the worst last."""
-        cases = len(self.counts.target_by_case)
-        yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
+        cases, counts = len(self.target_by_case), self.counts
+        yield f"{cases} case{'s' if cases != 1 else ''}: {counts.describe()}"
         if self.skipped_count:
             yield f"{self.skipped_count} cases cannot run on this site (listed in the report)"
-        yield from filter(None, (self.outage_note, self.displacement_note))
+        displaced = (item.reason for item in self.with_status("displaced"))
+        yield from filter(None, (self.outage_note, completion.describe_displacements(displaced)))
         # One line for each kind of reason, numbers ignored, with its first reason.
         examples: dict[str, str] = {}
         disturbed: Counter[str] = Counter()
-        for reasons in self.disturbance_reasons:
-            kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
+        for item in self.launches:
+            kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", why): why for why in item.disturbance_reasons}
             disturbed.update(kinds.keys())
             examples = kinds | examples
         for kind, count in disturbed.items():
             yield f"disturbed {count} x: {examples[kind]}"
-        for verdict, counts in (
-            ("partial", Counter(self.partial_reasons)),
-            ("skipped itself", Counter(self.self_skip_reasons)),
-            ("failed", Counter(self.failure_reasons)),
-        ):
-            for reason, count in counts.items():
+        verdicts: dict[Status, str] = {
+            "partial": "partial",
+            "skipped": "skipped itself",
+            "failed": "failed",
+        }
+        for status, verdict in verdicts.items():
+            reasons = Counter(f"{item.case_id}: {item.reason}" for item in self.with_status(status))
+            for reason, count in reasons.items():
                 yield f"{verdict} {count} x {reason}"
-        for case, count in self.counts.missing_by_case.items():
-            last = self.last_failures.get(case)
+        last_failures = {item.case_id: item.reason for item in self.with_status("failed")}
+        for case, count in counts.missing_by_case.items():
+            last = last_failures.get(case)
             yield f"missing {count} x {case}" + (f"; the last failure: {last}" if last else "")
-
-
-def _reasons_with_status(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
-    return tuple(f"{item.case_id}: {item.reason}" for item in launches if item.status == status)

@@ -51,8 +51,7 @@ class TerminalProgress:
         self._bar.stop()
 
     def begin_builds(self, builds: int, status: Callable[[], str]) -> None:
-        """Begin the stage of `builds` builds; `status()` describes the current one, with time
-        left."""
+        """Begin the stage of `builds` builds; `status()` describes the current one."""
         self._print(f"{self._title}: building what it launches")
         self._begin_stage(f"{self._title}: building", builds, status)
 
@@ -87,8 +86,7 @@ class TerminalProgress:
         self._print(reason)
 
     def show_result(self, verdict: str, name: str, is_launch: bool = True) -> None:
-        """Print the result (OK, FAIL, ...) of test `name` if it is not OK; a launch advances the
-        bar."""
+        """Print a result (OK, FAIL, ...) that is not OK; a launch advances the bar."""
         if is_launch:
             self._bar.advance(self._task)
         if verdict != "OK":

@@ -32,12 +32,11 @@ FieldRule = Callable[[Redactor, Any, str], Any]
 
 
 def _publish_host(redactor: Redactor, data: Any, field_path: str) -> Any:
-    return redactor.redact_json({"hosts": data}, field_path)["hosts"]
+    return redactor.redact_json(data, field_path, "hosts")
 
 
 def _publish_digest(redactor: Redactor, data: Any, field_path: str) -> Any:
-    """Return a digest of the data; add `field_path` to `credential_fields` if they hold a
-    credential."""
+    """Return a digest of the data, and note a credential."""
     if data in (None, "", []):
         return data
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
@@ -199,8 +198,7 @@ _RULE_BY_FILE: Mapping[str, FieldRule] = {
 
 @dataclass(frozen=True)
 class EnvironmentFiles:
-    """The texts of the files in a run's ``env/``, and the owner of its tree; "" if root or
-    unknown."""
+    """The texts of files in a run's ``env/``; the owner of its tree, "" if root or unknown."""
 
     text_by_file: dict[str, str]
     run_owner: str = ""
@@ -229,8 +227,7 @@ class EnvironmentFiles:
             yield from host_names(_parse_json_or_none(text))
 
     def private_words(self) -> Iterator[str]:
-        """Yield words of private fields (accounts, users, values), which no text of a bundle may
-        hold."""
+        """Yield words of private fields (accounts, users), which no text of a bundle may have."""
         yield self.run_owner
         for name, text in self.text_by_file.items():
             if (data := _parse_json_or_none(text)) is not None and _find_rule(name):
@@ -293,8 +290,7 @@ _CODE_AND_COMMENT_PATTERN = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')
 
 
 def public_campaign_toml(text: str, redactor: Redactor) -> str:
-    """Return the public part of a campaign's TOML: its known keys, redacted; "" if it is no
-    TOML."""
+    """Return the known keys of a campaign's TOML, redacted; "" if it is no TOML."""
     try:
         data = files.parse_toml(text)
     except UserError:
@@ -308,8 +304,7 @@ def public_campaign_toml(text: str, redactor: Redactor) -> str:
 
 
 def public_thresholds_toml(text: str, redactor: Redactor) -> str:
-    """Return the public part of an analysis.toml: all keys, and the comments of the default
-    file."""
+    """Return an analysis.toml with all keys, but only the comments of the default file."""
     matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_toml().splitlines())
     package_comments = {match[2] for match in matches if match}
     lines = []

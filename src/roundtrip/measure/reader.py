@@ -117,8 +117,7 @@ def require_decodable_json(tree: Path) -> None:
 
 
 class ReaderProcess:
-    """A subprocess for tasks on untrusted files, under `ReadingLimits`; it starts with the first
-    task, and again after one that killed it."""
+    """A subprocess for tasks on untrusted files; one that a task kills is started again."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -143,9 +142,8 @@ class ReaderProcess:
     ) -> Iterator[bytes]:
         """Run the function `task`, ``module:name``, in the process; yield its answer for each file.
 
-        It is called with limits, names of `files`, `content` and `arguments`.  If it raises
-        UserError, reaches a limit, or its process dies: UserError with the first file without an
-        answer.
+        It is called with limits, names of `files`, `content` and `arguments`.  UserError with the
+        first file without an answer if it raises that, reaches a limit, or its process dies.
         """
         per_byte = MEMORY_PER_JSON_BYTE if task == _JSON_TASK else MEMORY_PER_FILE_BYTE
         limits = ReadingLimits.for_size(len(content) or sum(map(_disk_bytes, files)), per_byte)

@@ -34,8 +34,7 @@ LINK_FILE = "link.json"
 
 
 def _require_plain_value(value: Any) -> Any:
-    """Refuse values of a parameter that are neither short texts, numbers, booleans, None nor lists
-    of these."""
+    """Refuse what is no short text, number, boolean, None, or list of these."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
             message = "input should be a short text, a number, yes or no, or a list of these"
@@ -198,8 +197,7 @@ def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] |
 def validate_record(
     data: Any, record_model: type[Record], file: Path, text: str = ""
 ) -> dict[str, Any]:
-    """Return `data` if it fits `record_model`; else UserError with `file` and the line in its
-    `text`."""
+    """Return `data` if it fits `record_model`; else UserError with `file` and line."""
     if fault := model.find_fault(record_model, data):
         keys = [part for part in fault.path if isinstance(part, str)]
         match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text) if keys else None

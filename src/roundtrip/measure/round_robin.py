@@ -66,8 +66,7 @@ class RoundRobin:
     rounds: tuple[int, ...]
 
     def pairs(self, down_hosts: frozenset[str] = frozenset()) -> list[NodePair]:
-        """Return the node pairs of this night's rounds, without those with a node in
-        `down_hosts`."""
+        """Return the node pairs of this night's rounds, but for those of `down_hosts`."""
         return [
             NodePair(number, night, tuple(self.hosts[index] for index in indices))
             for night, number in enumerate(self.rounds, 1)
@@ -214,28 +213,17 @@ def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
 
 
-def collect_nodes(
-    site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
-) -> dict[str, list[Node]]:
-    """Ask the scheduler for the nodes of each partition, and wait up to `wait_s` for each answer.
-
-    UserError without a scheduler, an answer, or a node.
-    """
-    return {name: collect_partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
-
-
 def collect_listed_nodes(
     site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
-    """Return the nodes of partitions with a scheduler, by partition; {} if it does not list
-    them."""
+    """Return the nodes of each partition with a scheduler; {} if it does not list them."""
     names = [
         name
-        for name in partitions
+        for name in sorted(partitions)
         if schedulers.scheduler_of_partition(site.partitions[name]).allocates_nodes
     ]
     try:
-        return collect_nodes(site, names, wait_s)
+        return {name: collect_partition_nodes(site, name, wait_s) for name in names}
     except UserError:
         return {}
 
@@ -311,7 +299,9 @@ def arrange_night(
     if resumed_run:
         night, node_lists = read_plan(resumed_run.path), {}
     else:
-        node_lists = collect_nodes(site, partitions, wait_s)
+        node_lists = {
+            name: collect_partition_nodes(site, name, wait_s) for name in sorted(partitions)
+        }
         plans = sorted((runs / campaign.name / site.name).glob(f"*/{NIGHT_PLAN_FILE}"))
         last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)

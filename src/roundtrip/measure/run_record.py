@@ -115,8 +115,7 @@ class NodeRecord(NodeFacts):
 
 
 class RankDisturbance(Record):
-    """Counters of what may disturb a rank; `workloads/core/disturbance.hpp` says how each is
-    measured."""
+    """Counters of what may disturb a rank, see `workloads/core/disturbance.hpp`."""
 
     involuntary_context_switches: Count | None = optional_field(
         "times that the kernel took its processor away", "count"

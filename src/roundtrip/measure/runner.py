@@ -116,8 +116,7 @@ class Runner:
         return True
 
     def _record_change(self) -> bool:
-        """Whether a file in `pins` has changed since the run began; if so, write it to
-        state.json."""
+        """Whether a pinned file has changed since the run began; write it to state.json."""
         if change := environment.describe_change(self.tree):
             self.tree.write_state(stopped=change)
         return bool(change)
@@ -218,8 +217,7 @@ class Runner:
             self.progress.show_result(event, name, is_launch=not session.is_fixture(test_name))
 
     def _count_passed(self) -> tuple[Counter[LaunchKey], Counter[LaunchKey]]:
-        """Return the numbers of passed launches and of those that are undisturbed, by key of
-        launch."""
+        """Return, by key of launch, how many passed, and how many of them undisturbed."""
         launches = [launch for launch in scan_launches(self.tree.path) if launch.status == "passed"]
         return (
             Counter(launch.launch_key for launch in launches),

@@ -50,8 +50,7 @@ _MAX_UNLIMITED_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Samples:
-    """A parsed samples.csv: valid rows (columns `CSV_SCHEMA`), ``# key: JSON`` lines, and
-    faults."""
+    """A parsed samples.csv: valid rows (columns `CSV_SCHEMA`), ``# key: JSON`` lines, faults."""
 
     frame: pl.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -107,8 +106,7 @@ def parse_in_reader(limits: ReadingLimits, names: Sequence[str], content: bytes)
 
 
 def read_rows(file: str | Path) -> pl.DataFrame:
-    """Read the rows of a samples.csv, columns `CSV_SCHEMA`; UserError with its first fault, if
-    any."""
+    """Read the rows of a samples.csv, columns `CSV_SCHEMA`; UserError for its first fault."""
     samples = read(Path(file))
     if samples.faults:
         raise samples.faults[0]
@@ -118,8 +116,7 @@ def read_rows(file: str | Path) -> pl.DataFrame:
 def _parse_head(
     content: bytes, file: Path
 ) -> tuple[dict[str, Any], bytes | None, int, list[UserError]]:
-    """Return the metadata, the bytes after the header (None without one), their first line number
-    and the faults before them."""
+    """Return metadata, the bytes after the header or None, their first line, faults before."""
     metadata: dict[str, Any] = {}
     faults: list[UserError] = []
     if not content.strip():
@@ -183,8 +180,7 @@ def _parse_fast(body: bytes) -> pl.DataFrame | None:
 
 
 def all_rows_valid() -> pl.Expr:
-    """Return the expression whether units and numbers of all rows are those that `METRICS`
-    allows."""
+    """Return the expression whether `METRICS` allows units and numbers of all rows."""
     metric, value = pl.col("metric"), pl.col("value")
     units = {name: definition.unit for name, definition in METRICS.items()}
     zero_is_good = [name for name, definition in METRICS.items() if definition.may_be_zero]
@@ -273,8 +269,7 @@ def is_full_seal(run_seal: dict[str, Any]) -> bool:
 
 
 def seal_mismatch(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
-    """Return how a samples.csv with this sha256 and these rows differs from `run_seal`, the seal in
-    run.json; "" if it does not."""
+    """Return how a samples.csv of this sha256 and rows differs from `run_seal`; "" if equal."""
     if frame.height != run_seal["rows"]:
         return f"samples.csv has {frame.height} rows, run.json says {run_seal['rows']}"
     series_counts = frame.group_by(SERIES_COLUMNS, maintain_order=True).agg(

@@ -89,8 +89,7 @@ def folders_of_unknown_jobs(run_dir: Path) -> frozenset[str]:
 
 
 def nodes_down_by_folder(run_dir: Path) -> dict[str, tuple[str, ...]]:
-    """Return, by folder of a launch relative to `run_dir`, its nodes that were down when it
-    ended."""
+    """Return nodes that were down, by the launch's folder, relative to `run_dir`."""
     nodes_by_folder = {}
     for _, verb, _, rest in _log_lines(run_dir / LOG_FILE):
         if verb == "down":
@@ -170,8 +169,7 @@ class SchedulerWait:
     run_dir: Path
 
     def patient_environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables `base` with a PATH whose scheduler commands wait for an answer, and
-        log outages."""
+        """Return `base` with a PATH whose commands wait for an answer, and log outages."""
         log = self.run_dir / LOG_FILE
         return self.scheduler.retrying_environment(base, self.deadline_s, log)
 
@@ -184,8 +182,7 @@ class SchedulerWait:
         return f"waiting for {self.scheduler.title}, which does not answer, for {wait_s:.0f} s"
 
     def outage_s(self, moment: float) -> float | None:
-        """Return the seconds of outages after `moment` (seconds since 1970); None if there was
-        none."""
+        """Return the seconds of outages after `moment`, Unix time; None without an outage."""
         periods = merge_outages(read_outages(self.run_dir))
         overlaps = [(max(start, moment), end) for start, end in periods if end >= int(moment)]
         return sum(end - start for start, end in overlaps if end > start) if overlaps else None
@@ -218,8 +215,7 @@ def job_comment(run_name: str) -> str:
 
 @dataclass
 class PendingJobs:
-    """The pending jobs with this `comment`; the scheduler is asked at most every
-    `min_interval_s`."""
+    """The pending jobs with this `comment`, asked for at most every `min_interval_s`."""
 
     scheduler: Scheduler
     comment: str
@@ -229,8 +225,7 @@ class PendingJobs:
     _last_status: str = field(default="", init=False)
 
     def query_status(self) -> str:
-        """Ask the scheduler what the first job waits for; "" if none waits, or there is no
-        answer."""
+        """Ask what the first job waits for; "" if none waits, or there is no answer."""
         if time.monotonic() - self._last_query_s >= self.min_interval_s:
             job = self.scheduler.find_pending_job(self.comment, self.command_environment, 5.0)
             self._last_status = (
@@ -241,8 +236,7 @@ class PendingJobs:
 
 
 def describe_pending_job(job: PendingJob, title: str, now: float) -> str:
-    """Describe how long and for what `job` has waited at `now`, seconds since 1970; `title` is the
-    scheduler's."""
+    """Describe how long and for what `job` of scheduler `title` has waited at `now`, Unix time."""
     text = f"job {job.job} has waited"
     if job.submit_time is not None:
         text += f" for {describe_duration(now - job.submit_time)}"
@@ -288,8 +282,7 @@ class RoundPauses:
         return True
 
     def _sleep_through(self, maintenance: Maintenance) -> bool:
-        """Sleep until `maintenance` ends, even if its end is moved; False if the deadline is
-        earlier."""
+        """Sleep until `maintenance` ends, even if moved; False if the deadline is earlier."""
         last_line = ""
         current: Maintenance | None = maintenance
         while current:

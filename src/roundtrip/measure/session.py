@@ -88,8 +88,7 @@ def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[li
 def launch_command(
     site: Site, cases: Sequence[ExpectedCase], folder: Path, run_name: str
 ) -> list[str]:
-    """Return ReFrame's command line that launches each of `cases`, a group of `group_by_command`,
-    once; ReFrame writes below `folder`."""
+    """Return ReFrame's command line that launches each of a group of cases once."""
     case, nodes = cases[0].case, cases[0].nodelist
     manager = schedulers.scheduler_of_partition(site.partitions[case.partition])
     node_options = manager.node_options(nodes) if nodes else []

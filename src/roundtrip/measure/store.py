@@ -59,14 +59,12 @@ def split_site_folder(site: Path) -> tuple[Path, str, str]:
 
 
 def search_name(campaign: str) -> str:
-    """The campaign name under which searches for the cause of a step of `campaign` are
-    published."""
+    """The campaign name of published searches for the cause of a step of `campaign`."""
     return f"blame-{campaign}"[:100]
 
 
 def night_folders(site: Path) -> list[Path]:
-    """The folders of the nights of a campaign on a site, oldest first; symbolic links are no
-    nights."""
+    """The nights of a campaign on a site, oldest first; symbolic links are none."""
     if not site.is_dir():
         return []
     names = [(_NIGHT_FOLDER_PATTERN.fullmatch(path.name), path) for path in site.iterdir()]
@@ -113,8 +111,7 @@ def campaign_site_date(revision: Path) -> tuple[str, str, str] | None:
 
 
 def find_by_name(reports: Path, name: str) -> Path | None:
-    """The night ``SITE/CAMPAIGN/DATE`` or revision ``SITE/CAMPAIGN/DATE/rN``; None for another
-    name."""
+    """The night ``SITE/CAMPAIGN/DATE`` or its revision ``.../rN``; None for another name."""
     match = re.fullmatch(r"([^/]+)/([^/]+)/(\d{4}-\d\d-\d\d[^/]*)(?:/(r\d+))?/?", name)
     return reports.joinpath(*filter(None, match.group(2, 1, 3, 4))) if match else None
 
@@ -134,8 +131,7 @@ def revisions_and_imports(path: Path) -> set[Path]:
 
 
 def file_path(folder: Path, name: str) -> Path:
-    """The path of file `name` in a revision, an import or a folder of reports; it may be
-    missing."""
+    """The path of file `name` in a revision, an import or a folder of reports."""
     return folder / name
 
 
@@ -204,8 +200,7 @@ def facts_json(facts: Mapping[str, Any]) -> str:
 
 
 def digest_by_path(folder: Path) -> dict[str, str]:
-    """Return, by relative path, the sha256 of each file below `folder`; of anything else, its
-    kind."""
+    """Return, by relative path, the sha256 of each file below `folder`; else its kind."""
     digests = {}
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
@@ -233,10 +228,7 @@ def hold_folder(folder: Path, lock: str = ".lock") -> Iterator[None]:
 
 
 def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
-    """Copy the files that the manifest of a bundle lists into a draft; return the copy's folder.
-
-    Digests are not verified.
-    """
+    """Copy the files of a bundle into a draft, without verification; return their folder."""
     target = bundle_folder(draft)
     signature_files = [manifest.SIGNATURE_FILE] if "signer" in bundle_manifest.data else []
     for name in (*bundle_manifest.files, manifest.MANIFEST_FILE, *signature_files):
@@ -306,8 +298,7 @@ def replace_derived_file(folder: Path, name: str, content: bytes) -> None:
 
 
 def page_link(revision: Path, folder: Path) -> str:
-    """The relative link to a revision's page from a page in `folder` above it; "" without a
-    page."""
+    """The link to a revision's page from a page in `folder` above it; "" without a page."""
     page = revision / PAGE_FILE
     return page.relative_to(folder).as_posix() if page.is_file() else ""
 

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,23 +33,17 @@ from roundtrip.sites.site import Site
 _LOCK_RETRY_S = 2.0
 
 
-@dataclass(frozen=True)
-class GitRevision:
-    """The checked-out commit, and whether tracked files differ from it; both None without git."""
-
-    commit: str | None
-    dirty: bool | None
-
-
-def git_revision(checkout: Path) -> GitRevision:
-    """Return the git revision of `checkout`; both parts are None without git or repository."""
+def git_revision(checkout: Path) -> dict[str, Any]:
+    """Return the checked-out `commit`, and whether tracked files differ from it (`dirty`); both are
+    None without git or repository."""
     try:
         commit = git_output(checkout, "rev-parse", "HEAD")
         changes = git_output(checkout, "status", "--porcelain", "--untracked-files=no")
     except OSError:  # no git
-        return GitRevision(None, None)
+        commit = changes = None
+    is_known = commit is not None and changes is not None
     return (
-        GitRevision(None, None) if None in (commit, changes) else GitRevision(commit, bool(changes))
+        {"commit": commit, "dirty": bool(changes)} if is_known else {"commit": None, "dirty": None}
     )
 
 
@@ -86,17 +79,14 @@ class RunTree:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The content of state.json, read anew: the launches that the run must produce, and its
-        end."""
+        """The content of state.json, read anew: the expected launches, and the run's end."""
         return records.read_record(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
         """Change keys of state.json atomically, by rename."""
         file = self.path / "state.json"
         state = {**(self.state if file.exists() else {}), **changes}
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(state, indent=1) + "\n")
-        partial.replace(file)
+        files.replace_file(file, (json.dumps(state, indent=1) + "\n").encode())
 
     def record_finish(self) -> None:
         """Record in state.json that every expected launch has completed, with the time (UTC)."""
@@ -121,8 +111,7 @@ class RunTree:
         return 1 + max(rounds, default=0)
 
     def make_session_folder(self, round_number: int) -> Path:
-        """Make a new folder ``rounds/NNN`` for a session, and write the number of its round into
-        it."""
+        """Make a folder ``rounds/NNN`` for a session, with the number of its round."""
         folder = self._make_numbered_folder("rounds")
         records.write_round_number(folder, round_number)
         return folder
@@ -161,7 +150,7 @@ def create_tree(
         "campaign": campaign.name,
         "site": site.name,
         "started": _utc_text(start),
-        "git": asdict(git_revision(site.checkout)),
+        "git": git_revision(site.checkout),
         "job": schedulers.current_job_id(),
         "repeats": campaign.launches,
         "expected": [
@@ -220,8 +209,7 @@ def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
 
 def newest_unfinished_run(runs: Path, campaign: str, site: str) -> RunTree:
-    """The newest run of `campaign` on `site` that lacks launches or its report; UserError without
-    one."""
+    """The newest run that lacks launches or its report; UserError without one."""
     for tree in _trees_newest_first(runs / campaign / site):
         if not tree.is_complete:
             return tree
