@@ -6,7 +6,7 @@ A bundle contains the nights before it; its report is judged against these only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -205,12 +205,7 @@ def _read_revisions(
     level = thresholds.statistics.confidence_level
     decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
-    nights, facts, pair_frames = (
-        [_table_frame("nights")],
-        [_table_frame("provenance")],
-        [_table_frame("pairs")],
-    )
-    signatures: dict[str, Signature] = {}
+    additions = Cache()
     decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
     for start in range(0, len(decodable), _NIGHTS_PER_BATCH):
         batch: list[MeasuredNight] = []
@@ -220,20 +215,13 @@ def _read_revisions(
             except UserError as error:
                 reason = published.error_without_folder(revision.path, error)
                 warnings.append(f"{revision.path}: {reason}")
-        rows, provenance, faults = night.join_nights(batch, level)
-        nights.append(rows)
-        facts.append(provenance)
-        for measured_night in batch:
-            if fault := faults.get(measured_night.revision.digest):
-                warnings.append(f"{measured_night.revision.path}: {fault}")
-                continue
-            signatures[measured_night.revision.digest] = measured_night.signature
-            if measured_night.pairs.height:
-                pair_frames.append(measured_night.pairs)
-    pairs = pl.concat(pair_frames)
-    nights.append(nodes.node_series(pairs, thresholds.nodes, level))
-    new_stamps = {digest: stamps[digest] for digest in signatures}
-    return Cache(pl.concat(nights), pl.concat(facts), new_stamps, pairs, signatures), warnings
+        part, faults = night.join_nights(batch, level)
+        additions = additions.joined(part)
+        warnings += [f"{revisions[digest].path}: {fault}" for digest, fault in faults.items()]
+    series = nodes.node_series(additions.pairs, thresholds.nodes, level)
+    new_stamps = {digest: stamps[digest] for digest in additions.signatures}
+    all_nights = pl.concat([additions.nights, series])
+    return replace(additions, nights=all_nights, stamps=new_stamps), warnings
 
 
 def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:

@@ -14,7 +14,7 @@ from roundtrip.errors import UserError
 from roundtrip.history import facts, nodes
 from roundtrip.history.facts import Fact
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
-from roundtrip.history.published import Revision
+from roundtrip.history.published import Cache, Revision
 from roundtrip.measure import analysis, bundle_tables, manifest, signature, store
 from roundtrip.measure.bundle_rows import (
     CASES_SCHEMA,
@@ -194,12 +194,10 @@ def _read_pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[
         return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
-def join_nights(
-    nights: Sequence[MeasuredNight], level: float
-) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
-    """Return frames of columns `NIGHTS` and `PROVENANCE` of `nights`, and faults by digest.
+def join_nights(nights: Sequence[MeasuredNight], level: float) -> tuple[Cache, dict[str, str]]:
+    """Return the tables and signatures of `nights`, without stamps, and faults by digest.
 
-    A night with a fault has no rows.  `level` is that of the intervals over launches.
+    A night with a fault is left out.  `level` is that of the intervals over launches.
     """
     row_frames = [pl.DataFrame(schema=_LAUNCH_MEDIAN_SCHEMA)]
     launch_frames = [
@@ -221,17 +219,22 @@ def join_nights(
     }
     for digest, fault in _median_faults(rows, launches):
         faults.setdefault(digest, fault)
-    good_rows = rows.filter(~pl.col("digest").is_in(list(faults)))
-    provenance = [
-        (night.started, night.revision.digest, *fact)
-        for night in nights
-        if night.revision.digest not in faults
+    good_nights = {
+        night.revision.digest: night for night in nights if night.revision.digest not in faults
+    }
+    good_rows = rows.filter(pl.col("digest").is_in(list(good_nights)))
+    night_facts = [
+        (night.started, digest, *fact)
+        for digest, night in good_nights.items()
         for fact in night.facts
     ]
-    summary = (
-        summarize_medians(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
+    part = Cache(
+        summarize_medians(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS),
+        pl.DataFrame(night_facts, schema=PROVENANCE, orient="row"),
+        pairs=pl.concat([pl.DataFrame(schema=PAIRS), *(n.pairs for n in good_nights.values())]),
+        signatures={digest: night.signature for digest, night in good_nights.items()},
     )
-    return summary, pl.DataFrame(provenance, schema=PROVENANCE, orient="row"), faults
+    return part, faults
 
 
 def _median_faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
