@@ -76,10 +76,8 @@ class GitSource(StrictRecord):
 
 
 def write_git_archive(source: GitSource, clone_or_url: str, folder: Path) -> Path:
-    """Write the archive or patch of `source` to `folder`, which is made; return its path.
-
-    `clone_or_url` is a local clone or an address.  UnavailableError if git fails.
-    """
+    """Write the archive or patch of `source`, from a local clone or an address, to the new
+    `folder`; return its path.  UnavailableError if git fails."""
     folder.mkdir(parents=True)
     clone = Path(clone_or_url)
     if _URL_PATTERN.match(clone_or_url):
@@ -151,10 +149,8 @@ _VERSION_PATTERN = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 
 
 class Apt:
-    """Downloads source packages by apt, and writes to `folder` only.
-
-    `suites` of Debian are searched besides those of this machine.  UnavailableError without apt.
-    """
+    """Downloads source packages by apt, and writes to `folder` only; `suites` of Debian are
+    searched besides those of this machine.  UnavailableError without apt."""
 
     def __init__(self, folder: Path, suites: Collection[str]) -> None:
         if not has_apt():
@@ -166,9 +162,7 @@ class Apt:
 
     def download(self, package: str, sha256: str) -> Path:
         """Download the archive of source package `package` with this checksum; return its path.
-
-        UnavailableError if apt does not have it.
-        """
+        UnavailableError if apt does not have it."""
         # Not `apt-get source --print-uris`, which lists the newest version only.
         answer, _ = self._run_apt("apt-cache", "showsrc", "--only-source", package)
         if not _VERSION_PATTERN.search(answer):
@@ -199,10 +193,8 @@ class Apt:
 
 
 class DebianSource(StrictRecord):
-    """The archive with this checksum, of Debian's source package `package`.
-
-    `suite` names the release of Debian that has it, on a machine of another one.
-    """
+    """The archive with this checksum, of Debian's source package `package`; `suite` is the release
+    of Debian that has it, on a machine of another one."""
 
     package: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]+$")]
     sha256: Sha256

@@ -199,9 +199,7 @@ class Card:
 
     def workloads_cache(self) -> Path | None:
         """The build cache of the workloads of these sources; None if git has no commit of them.
-
-        Spack identifies workloads by the path of their sources, so it would restore older ones.
-        """
+        Spack identifies workloads by the path of their sources, so it would restore older ones."""
         dirty = find_output(["git", "status", "--porcelain", "workloads"], self.checkout)
         tree = find_output(["git", "rev-parse", "HEAD:workloads"], self.checkout)
         return None if dirty or not tree else self.options.cache / f"workloads-{tree[:12]}"

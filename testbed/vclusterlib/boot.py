@@ -45,10 +45,8 @@ def node_states() -> dict[str, str]:
 
 
 class Nodes:
-    """Boots the nodes, as child processes of the head, and switches them off and on.
-
-    `fork`, `open_gate` and `await_idle` boot them until Slurm reports that all work.
-    """
+    """Boots the nodes, as child processes of the head, until Slurm reports that all work (`fork`,
+    `open_gate`, `await_idle`), and switches them off and on."""
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, folders: list[str]) -> None:
         """`folders` stay visible on the nodes."""
@@ -138,10 +136,8 @@ class Nodes:
 
 
 def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
-    """Fork a node; return the pid of its keeper, the process whose end ends the node.
-
-    `gate` is the reading end of a pipe: slurmd starts once all its writers are closed.
-    """
+    """Fork a node; return the pid of its keeper, the process whose end ends the node.  `gate` is
+    the reading end of a pipe: slurmd starts once all its writers are closed."""
     keeper = os.fork()
     if keeper:
         return keeper

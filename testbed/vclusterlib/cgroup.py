@@ -31,10 +31,8 @@ def cluster_group(state: State) -> Path | None:
 
 
 def make_cluster_group(state: State, weight: int) -> str:
-    """Make the cluster's cgroup with `weight`; return its folder, or "" without one for 0.
-
-    Other groups have the weight 100.  UserError if the machine cannot do it.
-    """
+    """Make the cluster's cgroup with `weight`, where others have 100; return its folder, or ""
+    without one for 0.  UserError if the machine cannot do it."""
     if not weight:
         return ""
     group = cluster_group(state)
@@ -87,10 +85,8 @@ def limit_node(state: State, node: str, pids: Iterable[int], share: float) -> No
 
 
 def join_node(state: State, node: str) -> bool:
-    """Move this process, and so its future children, to the group of a node, if that has a quota.
-
-    Return whether it has one.
-    """
+    """Move this process, and so its future children, to the group of a node, if that has a quota;
+    return whether it has one."""
     cluster = cluster_group(state)
     if cluster is None or not _has_quota(group := _node_group(cluster, node)):
         return False

@@ -14,10 +14,8 @@ from vclusterlib import VclusterError
 
 
 class Daemons:
-    """The daemons that the first process of a namespace has started, by name.
-
-    It also reaps every orphan of the namespace.
-    """
+    """The daemons that the first process of a namespace has started, by name; it also reaps every
+    orphan of the namespace."""
 
     def __init__(self, log: Path) -> None:
         self._log = log

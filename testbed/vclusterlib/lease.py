@@ -47,10 +47,8 @@ def _try_lock(file: IO[str], mode: int) -> bool:
 
 @contextlib.contextmanager
 def _hold_lease(state: State, holder: str, timeout_s: float) -> Iterator[str]:
-    """Hold the lease, and yield its token.
-
-    VclusterError with the holder's name if it is not free in `timeout_s` s.
-    """
+    """Hold the lease, and yield its token; VclusterError with the holder's name if it is not free
+    in `timeout_s` s."""
     with _lease_file(state).open("a+") as file:
         deadline = time.monotonic() + timeout_s
         while not _try_lock(file, fcntl.LOCK_EX):
@@ -64,10 +62,8 @@ def _hold_lease(state: State, holder: str, timeout_s: float) -> Iterator[str]:
 
 
 def require_lease(state: State, request: dict[str, Any]) -> None:
-    """VclusterError unless the link is free, `request` is the holder's, or it breaks the lease.
-
-    Only the head calls this, because only the head changes the link, one request at a time.
-    """
+    """VclusterError unless the link is free, `request` is the holder's, or it breaks the lease;
+    called by the head alone, which changes the link, one request at a time."""
     with _lease_file(state).open("a+") as file:
         if _try_lock(file, fcntl.LOCK_SH):
             return
@@ -111,10 +107,8 @@ def run_with_lease(
     record: Path | None,
     timeout_s: float,
 ) -> int:
-    """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
-
-    `settings`: the link settings that differ from those of ``up``.
-    """
+    """Lease the link for `command`, with `settings` that differ from those of ``up``; return its
+    exit status, or 128 + the signal that ended it."""
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
     if not state.run.is_dir():

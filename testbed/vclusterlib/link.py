@@ -215,10 +215,8 @@ def netem_script(settings: LinkSettings) -> list[str]:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """Times in ms, infinite (in JSON null) if nothing was received.
-
-    `asked_ms` includes the serialisation of the ping itself.
-    """
+    """Times in ms, infinite (in JSON null) if nothing was received; `asked_ms` includes the
+    serialisation of the ping itself."""
 
     asked_ms: float
     min_ms: float
@@ -273,10 +271,8 @@ def _ping(target: str, count: int, interval: float, timeout_s: float) -> str:
 
 
 def self_test(settings: LinkSettings, target: str) -> SelfTest:
-    """Ping `target` over the link, and compare with the settings; up to three times.
-
-    Returns the best test.  VclusterError if none passes.
-    """
+    """Ping `target` over the link, up to three times; return the best test that has the times of
+    the settings, VclusterError if none has."""
     if not settings.up:
         return _test_down_link(target)
     rtt_ms = expected_ms(settings)

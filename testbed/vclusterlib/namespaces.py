@@ -73,10 +73,8 @@ def is_hidden(path: str) -> bool:
 
 
 def make_private(visible_folders: Iterable[str]) -> None:
-    """Mount the private folders; `visible_folders` below them stay visible.
-
-    Descriptors hold the visible folders while a tmpfs is mounted over them.
-    """
+    """Mount the private folders; descriptors hold the `visible_folders` below them meanwhile, which
+    stay visible."""
     descriptors = {
         path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible_folders if is_hidden(path)
     }

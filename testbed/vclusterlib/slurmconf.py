@@ -129,10 +129,8 @@ def slurmdbd_conf(spec: Spec, state: State) -> str:
 
 
 def hosts_file(spec: Spec) -> str:
-    """The text of /etc/hosts.
-
-    ``a1-f`` is a1 on the fabric, which is also ``a1`` unless Slurm has its own network.
-    """
+    """The text of /etc/hosts: ``a1-f`` is a1 on the fabric, which is also ``a1`` unless Slurm has
+    its own network."""
     lines = ["127.0.0.1 localhost", f"{spec.head_address} head"]
     for node in spec.nodes:
         if spec.has_management_network:
@@ -165,10 +163,8 @@ _OUR_FILES = (_SLURM_CONF, "slurmdbd.conf")
 
 
 def copy_overlay(folder: str, state: State) -> None:
-    """Replace the overlay in the state by the configuration files of `folder`; "" removes it.
-
-    UserError if `folder` has none.
-    """
+    """Replace the overlay in the state by the configuration files of `folder`, UserError if it has
+    none; "" removes the overlay."""
     overlay_folder = state.path / "overlay"
     shutil.rmtree(overlay_folder, ignore_errors=True)
     files = sorted(Path(folder).glob("*.conf")) if folder else []
@@ -269,10 +265,8 @@ def _accounting_clusters() -> list[str] | None:
 
 
 def _make_database(state: State) -> None:
-    """Make empty database files; a copy is renamed, so that they are complete or do not exist.
-
-    They are made in memory first, because MariaDB waits for the disk some hundred times.
-    """
+    """Make empty database files, complete or none: a copy is renamed.  They are made in memory
+    first, because MariaDB waits for the disk some hundred times."""
     if state.mysql.is_dir():
         return
     scratch = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"

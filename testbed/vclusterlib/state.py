@@ -46,10 +46,8 @@ def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 def process_start_ticks(pid: int | str) -> str:
-    """Start time of a process in clock ticks since boot, "" if it does not run.
-
-    It distinguishes the process from a later one with the same pid.
-    """
+    """Start time of a process in clock ticks since boot, by which it differs from a later one with
+    its pid; "" if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -29,10 +29,8 @@ FIGURES = {
 
 
 def main(names: list[str]) -> int:
-    """Print the figures `names`, by default `DEFAULT_FIGURES`; return the exit status.
-
-    It is 2 if a figure is unknown or cannot be measured, else 0.
-    """
+    """Print the figures `names`, by default `DEFAULT_FIGURES`; return the exit status, 2 if one is
+    unknown or cannot be measured, else 0."""
     figures = [name.partition("=") for name in names or DEFAULT_FIGURES]
     for name, equals, _ in figures:
         if name not in FIGURES or (equals and name != "aa"):

@@ -113,10 +113,8 @@ def draw_permuted_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def draw_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """Return `ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
-
-    They get the same numbers; columns as in cases.parquet.
-    """
+    """Return `ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second, with the
+    same numbers; columns as in cases.parquet."""
     rounds = _complete_rounds(launches)
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))
@@ -136,10 +134,8 @@ def _complete_rounds(launches: pl.DataFrame) -> list[int]:
 def _renumber_rounds(
     launches: pl.DataFrame, first: dict[int, int], second: dict[int, int]
 ) -> pl.DataFrame:
-    """`launches` with new numbers for the rounds of each toolchain, and without start times.
-
-    Rounds that have no new number are left out.
-    """
+    """`launches` with new numbers for the rounds of each toolchain, those without one left out, and
+    without start times."""
     first_environ = launches["environ"].drop_nulls().min()
     in_first, in_second = (
         pl.col("campaign_round").replace_strict(numbers, default=None, return_dtype=pl.Int64)
@@ -155,9 +151,7 @@ def _renumber_rounds(
 
 def run_aa_campaign() -> Path:
     """Run the A/A campaign on site `local`; return its tree, which stays in the folder of runs.
-
-    UserError if the toolchain is missing or the campaign fails.
-    """
+    UserError if the toolchain is missing or the campaign fails."""
     store, runs = paths.toolchains(), paths.runs()
     if not (store / NAME / "toolchain.json").exists():
         raise UserError(f"toolchain {NAME} is missing; run: make setup")

@@ -38,10 +38,8 @@ Rng = np.random.Generator
 
 
 def sample_noise() -> Callable[[Rng], DrawNoise]:
-    """Return a function that starts the noise of one search.
-
-    It takes a series of the sample at random, and its residuals from a random night on.
-    """
+    """Return a function that starts the noise of one search: residuals of a random series of the
+    sample, from a random night on."""
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
         np.log(frame["median"].head(_NIGHTS_BEFORE_STEP).to_numpy())
@@ -64,10 +62,8 @@ def sample_noise() -> Callable[[Rng], DrawNoise]:
 
 
 def arm_effect(cause_kind: str, causes: tuple[str, ...], size: float) -> Callable[[object], float]:
-    """Return the function from an arm, a set of new facts, to the logarithm that it adds to times.
-
-    Each of `causes` adds `size`; if `cause_kind` is "two together", they add it only together.
-    """
+    """Return the function from an arm, a set of new facts, to the logarithm that it adds to times:
+    `size` for each of `causes`, or once for all of them if `cause_kind` is "two together"."""
 
     def effect(arm: object) -> float:
         assert isinstance(arm, frozenset)  # noqa: S101
@@ -83,10 +79,8 @@ def single_fact_search(
     draw: Callable[[int], Floats],
     full_effect: float,
 ) -> tuple[set[str], int]:
-    """Compare each new fact alone with all old, until it differs or has less than half of the step.
-
-    Returns the facts that differ, and the number of launches.
-    """
+    """Compare each new fact alone with all old, until it differs or has less than half of the step;
+    return the facts that differ, and the number of launches."""
     named_causes, launches = set(), 0
     for fact in facts:
         logs: list[float] = []

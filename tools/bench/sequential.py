@@ -68,10 +68,8 @@ NOISE_BY_NAME: dict[str, Noise] = {
 def equal_log_ratios(
     noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS, order: str = RANDOM
 ) -> Floats:
-    """Log ratios of two equal toolchains in rounds of this `order`: shape (series, rounds).
-
-    For ABBA, the means over two rounds: shape (series, rounds / 2).
-    """
+    """Log ratios of two equal toolchains in rounds of this `order`: shape (series, rounds); for
+    ABBA, the means over two rounds: shape (series, rounds / 2)."""
     launches = noise(rng, (series, 2 * rounds))
     coin_rounds = ROUNDS_PER_COIN[order]
     coins = np.repeat(rng.random((series, rounds // coin_rounds)) < 0.5, coin_rounds, axis=1)
@@ -88,10 +86,8 @@ def count_false_claims(logs: Floats) -> int:
 
 
 def count_false_reports(rng: Rng, reports: int) -> int:
-    """Count the reports, of `CLAIMS` equal pairs each, that make a claim after any round.
-
-    The noise is AR(1) 0.3; after each round, the claims are corrected together by e-BH.
-    """
+    """Count the reports, of `CLAIMS` equal pairs each, that make a claim after any round, corrected
+    together by e-BH; the noise is AR(1) 0.3."""
     false_count = 0
     for _ in range(reports):
         launches = np.sort(autoregressive(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # dependent

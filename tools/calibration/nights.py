@@ -255,10 +255,8 @@ class SeriesCounts:
 def count_alarms(
     site: SimulatedSite, judged_nights: Sequence[int | None] = (None,)
 ) -> SeriesCounts:
-    """Count the series of an unchanged site with an alarm, judged after each of `judged_nights`.
-
-    None stands for the last night.
-    """
+    """Count the series of an unchanged site with an alarm, judged after each of `judged_nights`;
+    None stands for the last night."""
     by_series = list(zip(*(site.judge(nights) for nights in judged_nights), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
     worse_count = sum(
@@ -268,10 +266,8 @@ def count_alarms(
 
 
 def count_detections(site: SimulatedSite) -> SeriesCounts:
-    """Count, of the changed series, those with a change point there, and those worse last night.
-
-    A change point counts within a few nights of the change; for a change of spread, anywhere.
-    """
+    """Count, of the changed series, those with a change point within a few nights of it, for a
+    change of spread anywhere, and those worse last night."""
     histories = [
         history
         for history, is_changed in zip(site.judge(), site.change_mask, strict=True)

@@ -72,10 +72,8 @@ PLANTED_DEFECTS: Mapping[int, tuple[str, NodeDefect]] = {
 
 @dataclass(frozen=True)
 class Site:
-    """A site where `failure_share` of the launches fail; in one night of ten, `bad_night_share`.
-
-    `is_per_node`: each node has its own share, up to `failure_share`.
-    """
+    """A site where `failure_share` of the launches fail, in one night of ten `bad_night_share`;
+    `is_per_node`: each node has its own share, up to `failure_share`."""
 
     failure_share: float
     is_per_node: bool = False

@@ -56,10 +56,8 @@ _DETECTIONS_TYPE = TypeAdapter(dict[str, dict[str, list[int]]])
 
 
 def read_series(file: Path) -> dict[str, dict[str, np.ndarray]]:
-    """Return logarithms in the order of the nights, by source and series.
-
-    UserError unless `file` is parquet with the columns source, series, night and value (above 0).
-    """
+    """Return logarithms in the order of the nights, by source and series; UserError unless `file`
+    is parquet with the columns source, series, night and value (above 0)."""
     try:
         frame = pl.read_parquet(file, columns=list(_SERIES_COLUMNS))
     except (OSError, PolarsError) as error:
@@ -178,10 +176,8 @@ def _quiet_stretches(values: np.ndarray, points: Sequence[int]) -> Iterator[np.n
 def render_picture(
     series: Mapping[str, np.ndarray], detections: Mapping[str, NightsByDetector]
 ) -> str:
-    """Return the SVG of `series` with the change points of Roundtrip and of other detectors.
-
-    By ``source/series``: logarithms in the order of the nights, and `detections` of the others.
-    """
+    """Return the SVG of `series`, logarithms in the order of the nights by ``source/series``, with
+    the change points of Roundtrip, and the `detections` of others."""
     histories = judge_series(list(series.values()), analysis.default_settings().history)
     names = [
         "Roundtrip",

@@ -234,10 +234,8 @@ def ignore_sigterm() -> None:
 
 
 def run_for_exit_status(command: Callable[[], object]) -> int:
-    """Run `command` and return the exit status; print at most one line on standard error.
-
-    `command` returns its own status, or any other object for success.
-    """
+    """Run `command` and return the exit status, its own or 0 for another object; print at most one
+    line on standard error."""
     _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -300,10 +298,8 @@ def _write_bug_report(error: BaseException) -> str:
 
 
 def _open_missing_streams() -> None:
-    """Open the null device for each standard stream that the caller has closed.
-
-    Otherwise the next opened file would get the stream's number, and receive its output.
-    """
+    """Open the null device for each standard stream that the caller has closed; else the next
+    opened file would get the stream's number, and receive its output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             fd = os.open(os.devnull, os.O_RDWR)  # the lowest: `number`, if nothing else took it

@@ -260,10 +260,8 @@ def _run_search(
     resume_hint: str,
 ) -> Causes:
     """Launch until the cause is known or the time is over; publish and return the result.
-
-    `resume`: None to resume a search that has begun.  If interrupted, print `resume_hint` and exit
-    with status 130.
-    """
+    `resume`: None to resume a search that has begun.  If interrupted, print `resume_hint`; status
+    130."""
     from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
 

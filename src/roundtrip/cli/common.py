@@ -35,10 +35,8 @@ _LOCAL_SITE = "local"
 
 
 def default_site() -> str:
-    """The activated site, else the only one that has runs or reports, else this machine.
-
-    UserError if the activated site is unknown.
-    """
+    """The activated site, else the only one that has runs or reports, else this machine; UserError
+    if the activated site is unknown."""
     try:
         sites_with_nights = filter(store.night_folders, store.site_folders(paths.reports()))
         state_files = paths.runs().glob("*/*/*/state.json")  # not what ReFrame leaves by hand

@@ -206,10 +206,8 @@ def _print_campaign(site: str, result: _JudgedCampaign, everything: bool, hosts:
 
 
 def _print_changes(result: _JudgedCampaign, everything: bool, hosts: HostNames) -> None:
-    """Print a table of the series that changed, or of all if `everything`.
-
-    Lines below it say why series have too few nights, and which changes are too small to count.
-    """
+    """Print a table of the series that changed, or of all if `everything`; below it, why series
+    have too few nights, and which changes are too small to count."""
     from roundtrip.stats.nights.verdicts import Verdict
 
     verdicts, judged_series = result.verdicts, result.judged_series

@@ -248,10 +248,8 @@ def _publish(
 
 
 def _launch_confirmation(night: Runner, levels: Levels) -> None:
-    """Launch the cases of series that were worse last night again, with their controls.
-
-    A UserError becomes a warning: the night still gets its report.
-    """
+    """Launch the cases of series that were worse last night again, with their controls; a UserError
+    becomes a warning: the night still gets its report."""
     from roundtrip import units
     from roundtrip.content import data
     from roundtrip.history import annotations
@@ -325,10 +323,8 @@ def _check_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
 def _can_resume(
     run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
 ) -> bool:
-    """Return whether the run has the matrix `plan`, and nothing has changed since it began.
-
-    If not, a night begins a new run, as no user is there to decide; UserError without `night`.
-    """
+    """Return whether the run has the matrix `plan`, and nothing has changed since it began.  If
+    not, a night begins a new run, as no user is there to decide; UserError without `night`."""
     try:
         tree.require_same_matrix(run_tree, plan)
         environment.require_unchanged(run_tree, campaign)

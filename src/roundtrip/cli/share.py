@@ -80,9 +80,7 @@ def report(
 
 def publish_run(run_dir: Path) -> Path:
     """Collect and publish a run tree; return the revision, whose page the last printed line names.
-
-    UserError if no launch of the tree completed.
-    """
+    UserError if no launch of the tree completed."""
     revision = _publish_source(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
     _print_warnings(revision)
@@ -91,10 +89,8 @@ def publish_run(run_dir: Path) -> Path:
 
 
 def write_pages(reports: Path) -> bool:
-    """Write the index and the history pages of `reports`; return whether that succeeded.
-
-    A failure is only a warning: the reports are published already, and pages can be written again.
-    """
+    """Write the index and the history pages of `reports`; return whether that succeeded.  If not, a
+    warning is enough: the reports are published, and pages can be written again."""
     from roundtrip.report.pages import write  # as below
 
     try:

@@ -44,10 +44,8 @@ class JobScript:
 
 
 def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[JobScript]:
-    """Render the job scripts of `cases`, with placeholders for paths of this machine.
-
-    By default, one case of each check, placement, partition and MPI.
-    """
+    """Render the job scripts of `cases`, with placeholders for paths of this machine; by default,
+    of one case of each check, placement, partition and MPI."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
         text_by_case = site.render_job_scripts(Path(folder), cases)
     placeholder_by_path = {folder: "@STAGE@"}
@@ -242,10 +240,8 @@ def check_live(site: Site, announce: JobAnnouncer) -> LiveCheckResult:
 def _check_node_interfaces(
     site: Site, targets: list[TrialTarget], result: LiveCheckResult, announce: JobAnnouncer
 ) -> bool:
-    """Return whether the nodes have the site's network interface; add a fault to `result` if not.
-
-    Without it no MPI would start.
-    """
+    """Return whether the nodes have the site's network interface, without which no MPI would start;
+    add a fault to `result` if not."""
     matches = True
     for target in {target.partition: target for target in targets}.values():
         interface = _partition_extras(site, target).get("interface")

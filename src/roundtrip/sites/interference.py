@@ -103,11 +103,8 @@ class AATestBlock:
 def slowdown_by_quantity(
     quantity: Callable[[AATestBlock], float], blocks: Sequence[AATestBlock]
 ) -> float | None:
-    """Return the ratio of median message times between blocks with high and low `quantity`.
-
-    The half of the blocks with the largest `quantity` is compared with the half with the smallest.
-    None if all blocks have the same value.
-    """
+    """Return the ratio of median message times between the half of the blocks with the largest
+    `quantity` and the half with the smallest; None if all blocks have the same value."""
     ranking = sorted(blocks, key=quantity)
     half = len(ranking) // 2
     if half == 0 or quantity(ranking[0]) == quantity(ranking[-1]):
@@ -187,10 +184,8 @@ def _resolution_diagnosis(blocks: Sequence[AATestBlock], levels: Levels) -> Diag
 
 
 def measure_blocks(seconds: float = 10.0) -> list[AATestBlock]:
-    """Run the A/A test for `seconds` on this process's first two processors; return its blocks.
-
-    UserError without two processors.
-    """
+    """Return the blocks of an A/A test of `seconds` on this process's first two processors;
+    UserError without two."""
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         raise UserError("an A/A test needs two processors")

@@ -111,10 +111,8 @@ def rank_start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
 def replace_socket_options(
     launcher: LauncherOptions | None, placement: str, options: Sequence[str]
 ) -> list[str]:
-    """Return `options` changed to place ranks by `placement` (`SOCKET_PLACEMENTS`).
-
-    Options that bind are kept, or added; an unknown launcher's (None) stay.
-    """
+    """Return `options` changed to place ranks by `placement` (`SOCKET_PLACEMENTS`), those that bind
+    kept or added; an unknown launcher's (None) stay."""
     if launcher is None:
         return list(options)
     placement_options = (

@@ -19,10 +19,8 @@ from roundtrip.errors import UserError
 
 @dataclass(frozen=True)
 class ConcreteSpec:
-    """A concrete spec; `external` is its prefix if Spack did not build it.
-
-    `dependencies` are tuples (name, hash, virtual packages that it provides to this spec).
-    """
+    """A concrete spec; `external` is its prefix if Spack did not build it, `dependencies` are
+    tuples (name, hash, virtual packages that it provides to this spec)."""
 
     hash: str
     name: str
@@ -135,10 +133,8 @@ def _require_text_hash(value: object) -> str:
 def describe_extra_builds(
     lock: SpackLock, name_of: Callable[[ConcreteSpec], str] | None = None
 ) -> list[str]:
-    """Return a line for each build of an MPI besides the most used one of the same name.
-
-    `name_of` returns the name; name and version by default.
-    """
+    """Return a line for each build of an MPI besides the most used one of the same name: `name_of`,
+    by default name and version."""
     builds: dict[str, list[ConcreteSpec]] = defaultdict(list)
     for spec in lock.mpi_by_hash.values():
         builds[name_of(spec) if name_of else spec.name_version].append(spec)

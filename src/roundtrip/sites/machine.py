@@ -7,7 +7,6 @@ or addresses.  The host name is in `hostname` only, where the bundle replaces it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import re
@@ -19,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.errors import UserError
 
 
@@ -333,21 +332,18 @@ def machine_fingerprint(host: Host) -> str:
         del settings[name]
     settings["memory_kib"] = round(host.memory_kib / 2**20)
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return files.sha256(text.encode())[:16]
 
 
-def collect_machine_record(root: Path = Path("/")) -> dict[str, Any]:
-    """Return the record of this machine and its packages that every run keeps, JSON-ready.
-
-    `root` is where /proc, /sys and /etc are.
-    """
+def collect_machine_record() -> dict[str, Any]:
+    """Return the record of this machine and its packages that every run keeps, JSON-ready."""
     from importlib import metadata  # slow to load, and not needed by other commands
 
     import archspec.cpu
 
     return {
         "schema": 1,
-        **host_record(read_host(root)),
+        **host_record(read_host()),
         "microarchitecture": archspec.cpu.host().name,
         "versions": {
             "python": platform.python_version(),

@@ -160,10 +160,8 @@ def site_toml_text(
     texts: NewSiteTexts,
     software: str,
 ) -> tuple[str, list[str]]:
-    """Return the text of ``site.toml``, and the keys for which the probe found no value.
-
-    `fabric` is a key of `_BASE_BY_FABRIC`, `partitions` are those to measure on.
-    """
+    """Return the text of ``site.toml`` on a `fabric`, a key of `_BASE_BY_FABRIC`, for the
+    `partitions` to measure on, and the keys for which the probe found no value."""
     is_cluster = fabric != MACHINE_FABRIC
     bases = [facts.scheduler.key, fabric] if is_cluster else [fabric]
     title_prefix = f"{facts.scheduler.title}, " if is_cluster else ""

@@ -63,10 +63,8 @@ _DEBIAN_MPIS = (
 
 
 def make_debian_externals(prefix_root: Path) -> list[SpackExternal]:
-    """Return Spack's externals for the Debian packages installed here.
-
-    Makes a prefix with links and wrappers for each MPI below `prefix_root`.
-    """
+    """Return Spack's externals for the Debian packages installed here; make a prefix with links and
+    wrappers for each MPI below `prefix_root`."""
     packages = [*_TOOL_PACKAGES.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
     versions = installed_packages(packages) or {}
     externals = [
@@ -137,11 +135,8 @@ _PMIX_PACKAGES = ("pmix", "hwloc", "libevent")
 def cluster_packages(
     template: str, facts: MachineFacts, base: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the ``packages.yaml`` of a cluster, and what the user has to set in it.
-
-    `template` is the text of the shipped ``packages.yaml``, for the first of `SCHEDULERS`; `base`
-    names the fabric.
-    """
+    """Return the ``packages.yaml`` of a cluster on fabric `base`, and what the user has to set in
+    it, from the shipped text `template`, which is for the first of `SCHEDULERS`."""
     scheduler, shipped = facts.scheduler, schedulers.SCHEDULERS[0]
     text = template.replace(
         f"target={MAX_DEFAULT_TARGET}", f"target={facts.target or MAX_DEFAULT_TARGET}"

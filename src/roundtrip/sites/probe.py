@@ -50,10 +50,7 @@ _LIBRARY_PACKAGES = {
 def collect_libraries(
     run: CommandRunner, scheduler: Scheduler, version: str | None
 ) -> list[Library]:
-    """Return the installed libraries that MPIs depend on, and that of the scheduler.
-
-    `run` runs commands; `version` is the scheduler's.
-    """
+    """The installed libraries that MPIs depend on, and that of the scheduler, in `version`."""
     libraries = []
     if version and scheduler.spack_package:
         prefix = _program_prefix(scheduler.node_list_command)
@@ -90,10 +87,8 @@ def _program_prefix(program: str) -> Path:
 def _probe_library(
     name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
-    """Return a library, with its first file that `prefix` lacks, of `header` and `library`.
-
-    With `multiarch`, `library` may be in an architecture's folder, as in Debian.
-    """
+    """Return a library, with its first file that `prefix` lacks, of `header` and `library`, which
+    may be in an architecture's folder, as in Debian, with `multiarch`."""
     folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
     missing_file = None
     if not (prefix / "include" / header).is_file():
@@ -115,10 +110,8 @@ class FabricPort:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """Facts of a machine, None or empty if unknown: `target` in Spack's words, `cores` a socket.
-
-    `interfaces` are names of network interfaces, each with whether it is IPoIB.
-    """
+    """Facts of a machine, None or empty if unknown: `target` in Spack's words, `cores` a socket,
+    `interfaces` as names of network interfaces, each with whether it is IPoIB."""
 
     cpu: str | None = None
     target: str | None = None

@@ -53,10 +53,8 @@ _TITLE_BY_PACKAGE = {
 
 @dataclass(frozen=True)
 class SpackToolchain:
-    """One MPI with one Boost in a lock file; `name` and `title` follow the site's ``label``.
-
-    `root` is the spec of our workloads, `suites` are the other roots that use this MPI, by package.
-    """
+    """One MPI with one Boost in a lock file, named by the site's ``label``: `root` is our
+    workloads, `suites` are the other roots that use this MPI, by package."""
 
     name: str
     title: str
@@ -74,10 +72,8 @@ def active_lock() -> Path | None:
 
 
 def toolchains_in_lock(lock: SpackLock, name_parts: Sequence[str] = ()) -> list[SpackToolchain]:
-    """Return the toolchains of a lock file; UserError if two specs would get the same name.
-
-    `name_parts` lists the parts of a name besides the series of MPI and Boost (`toolchain_name`).
-    """
+    """Return the toolchains of a lock file, with `name_parts` in their names (`toolchain_name`);
+    UserError if two specs would get the same name."""
     require_known_name_parts(lock, name_parts)
     suites: dict[str, dict[str, ConcreteSpec]] = {}
     for root in lock.roots:
@@ -120,10 +116,8 @@ def prefix_of_spec(spec: ConcreteSpec, lock: SpackLock) -> str:
 
 
 def warn_empty_site(system: str, reason: str) -> None:
-    """Warn on standard error that a site has no toolchain.
-
-    ConfigError instead if this ReFrame is to run checks, since an empty run would pass.
-    """
+    """Warn on standard error that a site has no toolchain; ConfigError instead if this ReFrame is
+    to run checks, since an empty run would pass."""
     message = f"site '{system}' can run no check: {reason}"
     if any(_RUN_OPTION_PATTERN.fullmatch(word) for word in sys.argv):
         from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
@@ -137,10 +131,9 @@ def spack_environments(
 ) -> list[dict[str, Any]]:
     """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
-    `starts` says how ranks start, by the package of the MPI; `name_parts` are the parts of names
-    that site.toml lists as `label`.  ReFrame reports a run without any case as passed, so a line on
-    standard error says what is missing.  UserError for a broken lock file, or an MPI that `starts`
-    lacks.
+    `starts` says how ranks start, by the package of the MPI; `name_parts` is the site's ``label``.
+    A line on standard error says what is missing, as ReFrame reports a run without any case as
+    passed.  UserError for a broken lock file, or an MPI that `starts` lacks.
     """
     file = active_lock()
     if file is None:

@@ -3,7 +3,6 @@ folder of the user."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -33,8 +32,7 @@ def cached_sha256(file: Path) -> str | None:
 @cache
 def _sha256_at_stamp(file: Path, stamp: tuple[int, ...]) -> str | None:
     try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return files.sha256_of_file(file)
     except OSError:
         return None
 
@@ -96,10 +94,8 @@ def mpi_tuning_settings(
     environ: Mapping[str, str] = os.environ,
     home: Path | None = None,
 ) -> dict[str, str]:
-    """Return the user's variables and files (``~/.openmpi/...``) that tune MPI, with their values.
-
-    Variables in `site_variables` and files that cannot be read are left out.
-    """
+    """Return the user's variables and files (``~/.openmpi/...``) that tune MPI, with their values,
+    without `site_variables` and files that cannot be read."""
     settings = {
         name: value[:_MAX_VALUE_LENGTH]
         for name, value in sorted(environ.items())

@@ -117,10 +117,8 @@ def built_environment_names(environments: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def configuration(file: str) -> dict[str, Any]:
-    """Return ReFrame's ``site_configuration``; `file` is the site's ``reframe.py``.
-
-    ReFrame's ConfigError, with file and line, if ``site.toml`` is invalid.
-    """
+    """Return ReFrame's ``site_configuration``; `file` is the site's ``reframe.py``.  ReFrame's
+    ConfigError, with file and line, if ``site.toml`` is invalid."""
     try:
         return reframe_configuration(Path(file).resolve().parent)
     except UserError as error:
@@ -268,10 +266,8 @@ def _partition_environs(
 def _toolchain_start_settings(
     site: SiteData, toolchain: Toolchain
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Return the environment variables and the extras by which ranks of a toolchain start.
-
-    UserError if the site does not say how its MPI starts ranks.
-    """
+    """Return the environment variables and the extras by which ranks of a toolchain start;
+    UserError if the site does not say how its MPI starts ranks."""
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)

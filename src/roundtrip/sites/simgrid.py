@@ -11,7 +11,6 @@ whose lines name a file for each rank, and in these a line for each action:
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -55,7 +54,7 @@ class SimulatedPlatform:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return files.sha256(self.text.encode())
 
     @property
     def facts(self) -> dict[str, str | float]:
@@ -64,10 +63,8 @@ class SimulatedPlatform:
         return {**platform_facts, "host_flops": self.host_flops}
 
     def write(self, folder: Path, ranks: int) -> None:
-        """Write the platform's file and a list with a host for each rank into `folder`.
-
-        UserError for more ranks than hosts.
-        """
+        """Write the platform's file and a list with a host for each rank into `folder`; UserError
+        for more ranks than hosts."""
         if ranks > len(self.hosts):
             raise UserError(f"platform '{self.name}' has {len(self.hosts)} hosts, not {ranks}")
         (folder / PLATFORM_FILE).write_text(self.text)
@@ -77,10 +74,8 @@ class SimulatedPlatform:
 def read_platform(
     file: Path, host_flops: float, added_rtt_ms: float | None = None
 ) -> SimulatedPlatform:
-    """Read the platform in `file`, with hosts of `host_flops` and `added_rtt_ms` on round trips.
-
-    UserError if `file` is no platform, or has not exactly the placeholders of these values.
-    """
+    """Read the platform in `file`, with hosts of `host_flops` and `added_rtt_ms` on round trips;
+    UserError if it is none, or has not exactly the placeholders of these values."""
     if not host_flops > 0:
         raise UserError(f"a host of {host_flops:g} flop/s computes nothing")
     values = {"host_flops": f"{host_flops:.17g}"}
@@ -337,11 +332,9 @@ _SIMULATED_TIME_PATTERN = re.compile(r"Simulated time: (\S+) seconds")
 def record_trace(
     program: Sequence[str | Path], ranks: int, platform: SimulatedPlatform, folder: Path
 ) -> Trace:
-    """Simulate `program`, a workload with its flags, and keep its timed section in `folder`.
-
-    `folder` is new; it gets a file a rank, and run.json and samples.csv of the launch.  UserError
-    if the launch failed; `folder` is then removed.
-    """
+    """Simulate `program`, a workload with its flags, and keep its timed section in the new
+    `folder`: a file a rank, and run.json and samples.csv.  UserError, without a folder, if the
+    launch failed."""
     with tempfile.TemporaryDirectory() as scratch:
         scratch_folder = Path(scratch)
         options = [*DECLARED_WORK_OPTIONS, "-trace-ti", "-trace-file", _INDEX_FILE]

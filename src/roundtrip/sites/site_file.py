@@ -41,10 +41,8 @@ _PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 def read_site_data(
     file: Path, checkout: Path, warn: Callable[[str], object] = lambda text: None
 ) -> SiteData:
-    """The site in `file`; UserError with file and line of the first fault.
-
-    `warn` is called with one line about the former spellings, if there are any.
-    """
+    """The site in `file`; UserError with file and line of the first fault.  `warn` is called with
+    one line about the former spellings, if there are any."""
     data: dict[str, Any] = {}
     key_lines: KeyLines = {}
     former_spellings: list[UserError] = []
@@ -310,10 +308,8 @@ class SettingLine:
 
 
 def apply_lines(text: str, lines: Sequence[SettingLine], file: Path | None = None) -> str:
-    """Return the `text` of a site.toml, `file`, with all `lines` in it.
-
-    UserError if the result lacks one of their values: TOML has more ways to write a table.
-    """
+    """Return the `text` of a site.toml, `file`, with all `lines` in it; UserError if it lacks one
+    of their values then: TOML has more ways to write a table."""
     new_text = functools.reduce(lambda result, line: line.apply_to(result), lines, text)
     final_lines = {(line.table, line.key): line for line in lines}.values()
     try:

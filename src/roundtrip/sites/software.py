@@ -86,10 +86,7 @@ def find_spack() -> SpackCommand | None:
 
 
 def read_definitions(folder: Path) -> dict[str, list[str]]:
-    """Return the lists of specs, by name, in ``definitions.yaml`` of a ``spack/`` folder.
-
-    UserError without the file.
-    """
+    """The lists of specs in ``definitions.yaml`` of a ``spack/`` folder; UserError without it."""
     file = folder / "definitions.yaml"
     if not file.is_file():
         raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
@@ -98,10 +95,8 @@ def read_definitions(folder: Path) -> dict[str, list[str]]:
 
 
 def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
-    """Return every root spec of the file `environment` (spack.yaml) with these `lists`, in order.
-
-    UserError for an undefined list.
-    """
+    """Return the root specs of the file `environment` (spack.yaml) with these `lists`, in order;
+    UserError for an undefined list."""
     roots: list[str] = []
     for item in tables.load_yaml(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]

@@ -179,10 +179,7 @@ def trial_targets(site: Site) -> list[TrialTarget]:
 def collect_interfaces(
     site: Site, target: TrialTarget, announce: JobAnnouncer
 ) -> dict[str, set[str]]:
-    """Run a job that reports the network interfaces of its nodes; return them by host, without lo.
-
-    UserError if no job runs.
-    """
+    """The network interfaces of nodes by host, without lo, by a job; UserError if none runs."""
     announce(f"a job to {target.partition}: which network interfaces its nodes have")
     (case,) = _run_trial_cases(site, target.partition, [target.environ], "Nodes", [()])
     nodes = list(_json_objects_after(case["job_stdout"], _NODE_PREFIX))

@@ -72,10 +72,7 @@ def scheduler_of_site_here(name: str) -> Scheduler:
 
 
 def installed_scheduler() -> Scheduler:
-    """Return the scheduler whose commands this machine has; `NO_SCHEDULER` without any.
-
-    UserError if several are installed.
-    """
+    """The scheduler whose commands are in PATH, else `NO_SCHEDULER`; UserError for several."""
     installed_schedulers = [item for item in SCHEDULERS if any(map(shutil.which, item.commands))]
     if len(installed_schedulers) > 1:
         titles = " and ".join(item.title for item in installed_schedulers)

@@ -263,10 +263,8 @@ class Scheduler:
     def retrying_environment(
         self, base: Mapping[str, str], deadline: float, log: Path | None
     ) -> dict[str, str]:
-        """Return `base` with a PATH whose commands wait for an answer until `deadline`, Unix time.
-
-        They write their waits into `log` (`measure.scheduler`).
-        """
+        """Return `base` with a PATH whose commands wait for an answer until `deadline`, Unix time,
+        and write their waits into `log` (`measure.scheduler`)."""
         return dict(base)
 
     def is_no_answer_message(self, text: str) -> bool:
@@ -278,10 +276,8 @@ class Scheduler:
         return False
 
     def cancel_jobs(self, comment: str, environment: Mapping[str, str]) -> list[str]:
-        """Cancel the jobs with `comment`, and return their ids.
-
-        NoAnswerError without an answer; UserError if it refuses for another reason.
-        """
+        """Cancel the jobs with `comment`, and return their ids; NoAnswerError without an answer,
+        UserError if it refuses for another reason."""
         return []
 
     def find_pending_job(
@@ -300,9 +296,7 @@ class Scheduler:
         self, partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
     ) -> list[Node]:
         """Return the nodes that the options of ReFrame's `partition` choose, sorted by name.
-
-        UserError about `subject`, as "nodes of partition 'ib'", if it lists or chooses none.
-        """
+        UserError about `subject`, as "nodes of partition 'ib'", if it lists or chooses none."""
         return []
 
     def collect_node_names(self) -> list[str]:
@@ -355,11 +349,8 @@ class Scheduler:
         return ""
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:
-        """Return a sentence on how ReFrame learns the results of jobs, and "".
-
-        If it cannot learn them, the sentence says why, and the name of the ReFrame scheduler that
-        can is returned beside it.  None if nothing is to be checked.
-        """
+        """Return how ReFrame learns the results of jobs, in words, and ""; if it cannot, why, and
+        the ReFrame scheduler that can.  None if nothing is to be checked."""
         return None
 
     def new_site_texts(

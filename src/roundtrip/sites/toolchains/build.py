@@ -64,10 +64,8 @@ def distribution_mpi_program(name: str, family: str) -> Path:
 
 
 def fill_mpi_prefix(mpi: Mpi, apt_client: AptClient, prefix: Path) -> None:
-    """Fill `prefix` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
-
-    Nothing in it links to a system folder, so that no clean-up can reach one.
-    """
+    """Fill `prefix` with bin/ and, for a wheel, with the MPI itself; BuildError if pip fails.  No
+    link in it leads to a system folder, so that no clean-up can reach one."""
     if mpi.wheel is None:
         programs = {name: distribution_mpi_program(name, mpi.family) for name in MPI_PROGRAMS}
     else:
@@ -96,10 +94,8 @@ _TWO_HOSTS_PLATFORM = """<?xml version='1.0'?>
 
 
 def fill_simulator_prefix(mpi: Mpi, apt_client: AptClient, prefix: Path) -> None:
-    """Fill `prefix` with usr/, as unpacked, and bin/; BuildError if a package is not available.
-
-    bin/ has SMPI's programs under their own names and under those of any MPI.
-    """
+    """Fill `prefix` with usr/, as unpacked, and bin/, with SMPI's programs under their own names
+    and under those of any MPI; BuildError if a package is not available."""
     for deb in apt_client.download_packages(list(mpi.unpacked)):
         run_logged(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, prefix], apt_client.log)
     # SMPI's mpi.h needs a header of Boost; a toolchain's own Boost takes precedence.
@@ -215,10 +211,8 @@ def compile_boost_libraries(
     log: Path,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Fill `prefix`/lib by compiling `sources` with the MPI in `prefix`/mpi.
-
-    `progress(done, of)` is called after each file.  BuildError if a file does not compile.
-    """
+    """Fill `prefix`/lib by compiling `sources` with the MPI in `prefix`/mpi; BuildError if a file
+    does not compile.  `progress(done, of)` is called after each file."""
     compiler = prefix / "mpi" / "bin" / "mpicxx"
     objects = prefix / "objects"
     jobs: dict[Path, list[str | Path]] = {}

@@ -5,7 +5,6 @@ A key is made from the content of all parts, so that a change of one of them mak
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from roundtrip import paths, tables
+from roundtrip import files, paths, tables
 from roundtrip.errors import UserError, user_error_from_os
 from roundtrip.model import StrictRecord
 from roundtrip.sites import machine, programs
@@ -157,10 +156,8 @@ class Catalogue:
         return ([boost for boost in boosts if boost.is_available] or boosts)[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
-        """Return the toolchains `names` (`smoke` if empty), or `everything` except simulators.
-
-        UserError lists the legal names.
-        """
+        """Return the toolchains `names` (`smoke` if empty), or `everything` except simulators;
+        UserError lists the legal names."""
         toolchains = self.toolchains
         if everything:
             return [
@@ -262,7 +259,7 @@ SPACK_REMEDY = "or build with Spack: spack env activate . && spack install"
 def content_key(inputs: Mapping[str, object]) -> str:
     """Return 16 hex digits of the SHA-256 of `inputs`, the parts of a build, as canonical JSON."""
     text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return files.sha256(text.encode())[:16]
 
 
 @dataclass(frozen=True)
@@ -350,10 +347,8 @@ def toolchain_plan(toolchain: Toolchain) -> ToolchainPlan:
 
 
 def boost_part_key(boost: Boost, part: str) -> str:
-    """Return the key of headers or sources (`part`) of Boost, which toolchains share.
-
-    UserError if the user's own tar file of Boost cannot be read.
-    """
+    """Return the key of headers or sources (`part`) of Boost, which toolchains share; UserError if
+    the user's own tar file of Boost cannot be read."""
     return content_key(
         {"recipe": RECIPE_VERSION, "unit": part, "boost": boost.version, **_boost_tar_digest()}
     )

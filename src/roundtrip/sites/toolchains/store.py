@@ -271,10 +271,8 @@ class AptClient:
         return options
 
     def run_apt(self, step: str, folder: str, program: str, *arguments: str) -> tuple[str, Path]:
-        """Run apt's `program` in `folder` of `work`; return its output and the folder.
-
-        BuildError if it fails.
-        """
+        """Run apt's `program` in `folder` of `work`; return its output and the folder.  BuildError
+        if it fails."""
         work_folder = self._make_folder(folder)
         return run_logged(
             step, [program, *self._apt_options, *arguments], self.log, cwd=work_folder

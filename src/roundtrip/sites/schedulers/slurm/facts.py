@@ -36,10 +36,8 @@ _MIN_PMIX_SERIES = 4
 
 
 def parse_partition_size(text: str, partition: str) -> dict[str, int]:
-    """Return the size of a partition by the `text` of a ``slurm.conf``.
-
-    Its keys are nodes, and the least cores and sockets of a node, as far as the text gives them.
-    """
+    """Return the nodes of a partition, and the least cores and sockets of a node, as far as the
+    `text` of a ``slurm.conf`` gives them."""
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
     nodes: dict[str, dict[str, int]] = {}
@@ -172,10 +170,8 @@ def _parse_sinfo_rows(text: str) -> Iterator[_SinfoRow]:
 
 
 def parse_node_groups(text: str) -> dict[str, tuple[NodeGroup, ...]]:
-    """Parse sinfo's `_NODE_GROUP_FORMAT`: groups of identical nodes by partition, largest first.
-
-    sinfo has a line for each state; here the nodes of a group have any state.
-    """
+    """Parse sinfo's `_NODE_GROUP_FORMAT`, a line for each state: groups of identical nodes in any
+    state, by partition, largest first."""
     counters: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
     for row in _parse_sinfo_rows(text):
         kind = row.cores, row.features, row.hosts_or_gres.split("(")[0]
@@ -196,10 +192,8 @@ def parse_pmi_plugins(text: str) -> tuple[str, ...]:
 
 
 def pmix_series(pmis: Iterable[str]) -> str | None:
-    """Return the PMIx series to build MPIs with for Slurm's `pmis`; None: unknown.
-
-    ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
-    """
+    """Return the PMIx series to build MPIs with; None: unknown.  ``srun --mpi=list`` names that of
+    each PMIx plugin, ``pmix_v4``; srun takes the newest."""
     series = [int(name.removeprefix("pmix_v")) for name in pmis if name.startswith("pmix_v")]
     return str(max(*series, _MIN_PMIX_SERIES)) if series else None
 
@@ -310,10 +304,8 @@ def _evaluate_term(tokens: list[str], features: set[str]) -> bool:
 def collect_nodes(
     partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
 ) -> list[Node]:
-    """Return the nodes that the options of ReFrame's `partition` choose, by sinfo, sorted by name.
-
-    UserError about `subject` if sinfo lists none, or the options choose none.
-    """
+    """Return the nodes that the options of ReFrame's `partition` choose, by sinfo, sorted by name;
+    UserError about `subject` if sinfo lists none, or the options choose none."""
     options = parse_access_options(partition.get("access", ()))
     command = ["sinfo", "--noheader", "--Node", f"--format={_NODE_FORMAT}"]
     if queue := options.get("partition"):
@@ -353,9 +345,7 @@ def collect_nodes(
 
 def parse_nodes(listing: str, is_reserved: bool = False) -> list[Node]:
     """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once.
-
-    `is_reserved` says that jobs ask for a reservation, so that they run on its nodes.
-    """
+    `is_reserved`: jobs ask for a reservation, and run on its nodes."""
     usable_states = (*_USABLE_STATES, "reserved") if is_reserved else _USABLE_STATES
     nodes = {}
     for line in _join_node_lines(listing):

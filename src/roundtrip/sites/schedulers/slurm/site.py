@@ -32,10 +32,8 @@ _TIME_OPTION_PATTERN = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 def check_limits(site: Site, cluster: Cluster) -> list[Finding]:
-    """Check what the site asks: features, limits, accounting, binding, nightly job.
-
-    What Slurm does not report is no fault.
-    """
+    """Check what the site asks: features, limits, accounting, binding, nightly job; what Slurm does
+    not report is no fault."""
     faults: list[str] = []
     for name, partition in site.partitions.items():
         access = facts.parse_access_options(partition.get("access", []))
@@ -281,11 +279,8 @@ def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str
 
 
 def _nightly_environment_text(cluster: Cluster, partitions: Sequence[SchedulerPartition]) -> str:
-    """Return the site's file ``environment``: partition and time limit of nightly.sbatch.
-
-    The nightly job should occupy no node of its launches: a partition without these nodes is
-    preferred.
-    """
+    """Return the site's file ``environment``: time limit and partition of nightly.sbatch, one whose
+    nodes are not those of its launches, if there is one."""
 
     def longest_s(partition: SchedulerPartition) -> int:
         limit_s = cluster.limits_of(partition.name).max_job_s
@@ -373,10 +368,8 @@ def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) 
 
 
 def spack_variants(cluster: Cluster, has_library: bool) -> dict[str, str]:
-    """Return by MPI the variants of its Spack package with which srun can start it.
-
-    Open MPI looks for srun, MPICH for Slurm's libraries.
-    """
+    """Return by MPI the variants of its Spack package with which srun can start it: Open MPI looks
+    for srun, MPICH for Slurm's libraries."""
     pmi_by_mpi = {
         mpi: _pmi_or_obstacle(mpi, cluster, has_library)[0] for mpi in launching.PMIS_BY_MPI
     }
