@@ -143,13 +143,9 @@ class Quantity:
         """Which values are better: ``lower``, ``higher``, "" if neither is."""
         if self.lower_is_better is not None:
             return "lower" if self.lower_is_better else "higher"
-        return (
-            "lower"
-            if self.unit in FACTOR_FROM_SECONDS
-            else "higher"
-            if self.unit in _RATE_UNITS
-            else ""
-        )
+        if self.unit in FACTOR_FROM_SECONDS:
+            return "lower"
+        return "higher" if self.unit in _RATE_UNITS else ""
 
     @property
     def without_interval(self) -> Quantity:

@@ -169,11 +169,8 @@ class Table:
 
     @property
     def caption(self) -> str:
-        return (
-            self.rich_caption
-            if isinstance(self.rich_caption, str)
-            else plain_text(self.rich_caption)
-        )
+        caption = self.rich_caption
+        return caption if isinstance(caption, str) else plain_text(caption)
 
 
 @dataclass(frozen=True)
@@ -273,11 +270,8 @@ class Report:
 
     def history_link(self, cell: Cell) -> str:
         """The link from a cell to all nights of its series, relative to the report; "" if none."""
-        return (
-            series_link(cell.linked_series_key)
-            if cell.linked_series_key in self.history_series_keys
-            else ""
-        )
+        key = cell.linked_series_key
+        return series_link(key) if key in self.history_series_keys else ""
 
     @cached_property
     def table_by_file_name(self) -> Mapping[str, Table]:

@@ -16,13 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import PAIRS, SERIES_COLUMNS
-from roundtrip.measure import analysis, bundle_tables, manifest
-from roundtrip.measure.bundle_rows import (
-    DISTURBANCE_SCHEMA,
-    MEDIANS_SCHEMA,
-    NODES_SCHEMA,
-    SampleRow,
-)
+from roundtrip.measure import analysis, bundle_rows, bundle_tables, manifest
 from roundtrip.measure.columns import settings_by_launch
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
@@ -61,11 +55,13 @@ class BundleData:
     env_records: dict[str, Any]
     past_nights: Ledger = field(default_factory=Ledger)
     launch_medians: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(schema=MEDIANS_SCHEMA)
+        default_factory=lambda: pl.DataFrame(schema=bundle_rows.MEDIANS_SCHEMA)
     )
-    node_facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES_SCHEMA))
+    node_facts: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema=bundle_rows.NODES_SCHEMA)
+    )
     disturbance: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(schema=DISTURBANCE_SCHEMA)
+        default_factory=lambda: pl.DataFrame(schema=bundle_rows.DISTURBANCE_SCHEMA)
     )
     node_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
@@ -101,11 +97,9 @@ class BundleData:
     def series_key(self, case_id: str, value: Mapping[str, Any]) -> str:
         """Key of the history series of a value (columns `SERIES_COLUMNS`); "" without one."""
         names = {name: value[name] for name in SERIES_COLUMNS if value[name] is not None}
-        return (
-            self.series_medians.find_key([case_id], value["size_bytes"] or 0, **names)
-            if names
-            else ""
-        )
+        if not names:
+            return ""
+        return self.series_medians.find_key([case_id], value["size_bytes"] or 0, **names)
 
     @cached_property
     def node_series(self) -> pl.DataFrame:
@@ -158,7 +152,7 @@ def read_bundle(bundle: Path) -> BundleData:
         lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")) as file:
-        samples = bundle_tables.scan_table(file, SampleRow)
+        samples = bundle_tables.scan_table(file, bundle_rows.SampleRow)
         # This decodes every page once, so that no later reader can fail on one.
         rows = samples.collect().lazy()
         bundle_tables.require_valid_samples(rows, launches, file)

@@ -98,11 +98,9 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
     if data.is_sequential:  # it ended when its claims had verdicts or its time was over
         return None
     if not data.node_pairs.is_empty():
-        return (
-            None
-            if nodes.can_detect_sick_node(data)
-            else "there are too few launches yet to compare nodes"
-        )
+        if nodes.can_detect_sick_node(data):
+            return None
+        return "there are too few launches yet to compare nodes"
     if not verdicts:
         return NO_CLAIM_REASON
     if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in verdicts.values()):

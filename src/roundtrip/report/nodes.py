@@ -18,17 +18,8 @@ from roundtrip.units import Quantity, Unit
 _MIN_PRINTED_FACTOR = 3.0
 _TEXT_BY_MEASURE = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
 _NUMBER_WORDS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
+    *("no", "one", "two", "three", "four", "five"),
+    *("six", "seven", "eight", "nine", "ten"),
 ]
 
 

@@ -149,11 +149,8 @@ def copy_to_public(source: Path, public: Path) -> CopyResult:
     the source is damaged, has a forged signature or comes from a run with uncommitted changes, or
     if the copy would overwrite another.  Several processes may copy at the same time.
     """
-    return (
-        _copy_import(source, public)
-        if store.is_import_folder(source)
-        else _copy_report(source, public)
-    )
+    copy = _copy_import if store.is_import_folder(source) else _copy_report
+    return copy(source, public)
 
 
 def copy_refusal(source: Path, public: Path) -> str:
@@ -164,9 +161,8 @@ def copy_refusal(source: Path, public: Path) -> str:
         else:
             bundle_manifest, _, _ = _require_publishable(source)
             reader.require_decodable_bundle(store.bundle_folder(source))
-            publish.require_unpublished(
-                publish.site_folder(bundle_manifest, public), bundle_manifest
-            )
+            site = publish.site_folder(bundle_manifest, public)
+            publish.require_unpublished(site, bundle_manifest)
     except UserError as error:
         return str(error)
     return ""
@@ -224,10 +220,8 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
-            raise UserError(
-                "no name of a campaign and a site",
-                store.file_path(source, store.IMPORT_SOURCE_FILE),
-            )
+            file = store.file_path(source, store.IMPORT_SOURCE_FILE)
+            raise UserError("no name of a campaign and a site", file)
     site = store.site_folder(public, str(campaign), str(site_name))
     with store.hold_folder(site):
         digests = {

@@ -13,17 +13,7 @@ from markupsafe import Markup, escape
 from reportlab.pdfbase import pdfmetrics
 
 from roundtrip import units
-from roundtrip.content.plot import (
-    CIRCLE,
-    DIAMOND,
-    SQUARE,
-    TRIANGLE,
-    TRIANGLE_LEFT,
-    TRIANGLE_RIGHT,
-    Axis,
-    Curve,
-    View,
-)
+from roundtrip.content import plot
 from roundtrip.units import Unit
 
 #: The width of a column of a paper in inches, which is that of a file.
@@ -40,11 +30,11 @@ _DEFAULT_WIDTH_UNITS, _WIDTH_FACTOR = 620, 1.1
 _ILLEGAL_CHARACTER_PATTERN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Corners of points of half-width 1, except circles.
 _CORNERS_BY_SHAPE = {
-    SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
-    DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
-    TRIANGLE_LEFT: ((-1.2, 0), (1, -1.2), (1, 1.2)),
-    TRIANGLE_RIGHT: ((1.2, 0), (-1, -1.2), (-1, 1.2)),
+    plot.SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    plot.TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
+    plot.DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
+    plot.TRIANGLE_LEFT: ((-1.2, 0), (1, -1.2), (1, 1.2)),
+    plot.TRIANGLE_RIGHT: ((1.2, 0), (-1, -1.2), (-1, 1.2)),
 }
 Position = tuple[float, float]
 #: How far a tick may lie beyond the ends of an axis because of rounding; relative.
@@ -109,7 +99,7 @@ def point_element(shape: str, x: float, y: float, size: float) -> Markup:
     """A point of half-width `size` in the colour of its group, with a paper-coloured edge."""
     paint = {"class": "dot", "stroke": "#ffffff"}
     cx, cy = coordinate_text(x), coordinate_text(y)
-    if shape == CIRCLE:
+    if shape == plot.CIRCLE:
         return element("circle", {**paint, "cx": cx, "cy": cy, "r": coordinate_text(size)})
     corners = path_data((size * dx, size * dy) for dx, dy in _CORNERS_BY_SHAPE[shape])
     transform = f"translate({cx},{cy})"
@@ -150,7 +140,7 @@ def space_out(
     return positions
 
 
-def axis_ticks(axis: Axis, count: float) -> tuple[float, ...]:
+def axis_ticks(axis: plot.Axis, count: float) -> tuple[float, ...]:
     """About `count` round values from `low` to `high`; the axis' own ticks if it has some."""
     slack = _TICK_TOLERANCE * max(abs(axis.low), abs(axis.high))
     low, high = axis.low - slack, axis.high + slack
@@ -162,7 +152,7 @@ def axis_ticks(axis: Axis, count: float) -> tuple[float, ...]:
     return powers if len(powers) > 1 else _even_ticks(axis, count, is_binary)
 
 
-def tick_label(value: float, axis: Axis) -> str:
+def tick_label(value: float, axis: plot.Axis) -> str:
     """The label of a tick: that of the axis if it has one, else the value in its shortest form."""
     if axis.tick_labels and value in axis.ticks:
         return axis.tick_labels[axis.ticks.index(value)]
@@ -176,7 +166,7 @@ def tick_label(value: float, axis: Axis) -> str:
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
 
 
-def _power_ticks(axis: Axis, count: float, base: int) -> tuple[float, ...]:
+def _power_ticks(axis: plot.Axis, count: float, base: int) -> tuple[float, ...]:
     first = math.ceil(math.log(axis.low, base) - _TICK_TOLERANCE)
     last = math.floor(math.log(axis.high, base) + _TICK_TOLERANCE)
     is_short = base != 2 and last - first < _MIN_POWER_STEPS
@@ -189,7 +179,7 @@ def _power_ticks(axis: Axis, count: float, base: int) -> tuple[float, ...]:
     return tuple(value for value in values if low <= value <= high)
 
 
-def _even_ticks(axis: Axis, count: float, is_binary: bool) -> tuple[float, ...]:
+def _even_ticks(axis: plot.Axis, count: float, is_binary: bool) -> tuple[float, ...]:
     min_step = (axis.high - axis.low) / count or 1.0
     power = 10.0 ** math.floor(math.log10(min_step))
     steps = (multiple * power for multiple in (1, 2, 5, 10))
@@ -224,7 +214,7 @@ class Frame:
     width: float
     height: float
 
-    def __init__(self, name: str, view: View) -> None:
+    def __init__(self, name: str, view: plot.View) -> None:
         self.name, self.view = name, view
         self.order = {curve.name: index for index, curve in enumerate(view.curves)}
         rows = [point[0] for curve in view.curves for point in curve.points]
@@ -285,7 +275,7 @@ class Frame:
         """The middle of a row, from the top."""
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
-    def locate(self, curve: Curve, position: float, value: float | None) -> Position | None:
+    def locate(self, curve: plot.Curve, position: float, value: float | None) -> Position | None:
         """The position of a value at a row or x; None if the axes cannot show it."""
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis

@@ -46,10 +46,8 @@ def audit_ratio_formation(subject: AuditSubject) -> RuleOutcome:
     if section_ratios is None:
         return unknown_without_fact("how each ratio is formed")
     if not section_ratios:
-        if subject.verdicts:
-            return rule_broken(
-                f"{len(subject.verdicts)} claimed ratios do not say how they are formed"
-            )
+        if count := len(subject.verdicts):
+            return rule_broken(f"{count} claimed ratios do not say how they are formed")
         return rule_not_applicable("forms no ratio")
     violations = []
     for ratio in section_ratios:
@@ -89,9 +87,8 @@ def audit_intervals(subject: AuditSubject) -> RuleOutcome:
     if not verdicts:
         return rule_not_applicable("claims no ratio")
     if bare_count := sum(not verdict.interval.exists for verdict in verdicts):
-        return rule_broken(
-            f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval"
-        )
+        share = f"{bare_count} of {len(verdicts)} ratios"
+        return rule_broken(f"{share} have too few launches: no interval")
     level = subject.analysis.statistics.confidence_level
     number_levels = {number.quantity.level for number in subject.numbers} - {None}
     text_levels = set(_confidence_levels(subject))
@@ -129,9 +126,8 @@ def audit_normal_theory(subject: AuditSubject) -> RuleOutcome:
     column_names = {column.name for table in subject.tables for column in table.columns}
     if gaps := [str(summary) for summary in normal if summary.diagnostic not in column_names]:
         return rule_broken(f"no diagnostic is shown of {'; '.join(gaps)}")
-    return rule_kept(
-        "; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal)
-    )
+    texts = (f"{summary}; beside it “{summary.diagnostic}”" for summary in normal)
+    return rule_kept("; ".join(texts))
 
 
 @audit_rule(7, RuleScope.CLAIMING_SECTION, "Faster and slower rest on a test and an effect size")

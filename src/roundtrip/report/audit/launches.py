@@ -115,9 +115,8 @@ def audit_warm_up(subject: AuditSubject) -> RuleOutcome:
     if discards.null_count() == len(discards):
         return unknown_without_fact("how much warm-up its launches discarded")
     if silent_count := discards.null_count():
-        return rule_broken(
-            f"{silent_count} of {len(discards)} launches do not say what they discarded"
-        )
+        share = f"{silent_count} of {len(discards)} launches"
+        return rule_broken(f"{share} do not say what they discarded")
     if zero_count := int((discards == 0).sum()):
         return rule_broken(f"{zero_count} of {len(discards)} launches discarded nothing")
     if cache := timing_clause(subject, "cache"):
@@ -173,9 +172,8 @@ def audit_tail_percentiles(subject: AuditSubject) -> RuleOutcome:
         if count := rows.select(pl.len()).collect().item():
             counts[tail.quantity] = count
     if not counts:
-        return rule_not_applicable(
-            f"no sample of {', '.join(tail.quantity for tail in tail_facts)}"
-        )
+        quantities = ", ".join(tail.quantity for tail in tail_facts)
+        return rule_not_applicable(f"no sample of {quantities}")
     detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts.items())
     if not any(number.quantity.percentile == _TAIL_PERCENTILE for number in subject.numbers):
         return rule_broken(f"no table shows the 99th percentile; {detail}")

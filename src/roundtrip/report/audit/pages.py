@@ -59,12 +59,8 @@ def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
             key = id(number.table), number.column.name
             base = number.quantity.base_name or number.column.base_name
             problem = f"the value of {base} is in no table" if base else "names no base"
-            violation = (
-                ""
-                if base in names
-                else f"{_describe_column(number.column, number.table)}: {problem}"
-            )
-            columns[key] = columns.get(key) or violation
+            violation = f"{_describe_column(number.column, number.table)}: {problem}"
+            columns[key] = columns.get(key) or ("" if base in names else violation)
     if not columns:
         return rule_not_applicable("no table has a ratio")
     if violations := [violation for violation in columns.values() if violation]:
@@ -167,9 +163,8 @@ def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
     if subject.is_simulated:
         return rule_not_applicable("simulated: there is no spread")
     if unknown_count := sum(figure.plot is None for figure, _ in subject.figures):
-        return unknown_without_fact(
-            f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}"
-        )
+        count = units.plural(unknown_count, "figure draws", "figures draw")
+        return unknown_without_fact(f"what {count}")
     panels = [(f.alt_text, caption, f.plot) for f, caption in subject.figures if f.plot]
     bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.has_intervals]
     undefined_alts = [
@@ -246,18 +241,12 @@ def audit_printed_values(subject: AuditSubject) -> RuleOutcome:
         _value_and_interval(Quantity.from_claim(verdict.interval))
         for verdict in subject.verdicts.values()
     }
+    wrong_values = [n for n in series if not _equals_series_median(subject, n)]
+    wrong_ratios = [n for n in claims if _value_and_interval(n.quantity) not in claim_ends]
+    references = {"what its launches measured": wrong_values, "the ratio of a claim": wrong_ratios}
     violations = [
         f"{_describe_column(number.column, number.table)}: {number.cell.text} is not {reference}"
-        for reference, numbers in (
-            (
-                "what its launches measured",
-                [n for n in series if not _equals_series_median(subject, n)],
-            ),
-            (
-                "the ratio of a claim",
-                [n for n in claims if _value_and_interval(n.quantity) not in claim_ends],
-            ),
-        )
+        for reference, numbers in references.items()
         for number in numbers
     ]
     if violations:
@@ -300,9 +289,6 @@ def _describe_column(column: Column, table: Table) -> str:
 
 
 def _join_violations(violations: Sequence[str], scope: str) -> str:
-    rest = (
-        f"; and {len(violations) - _MAX_LISTED_VIOLATIONS} more"
-        if len(violations) > _MAX_LISTED_VIOLATIONS
-        else ""
-    )
+    rest_count = len(violations) - _MAX_LISTED_VIOLATIONS
+    rest = f"; and {rest_count} more" if rest_count > 0 else ""
     return f"{len(violations)} {scope}: {'; '.join(violations[:_MAX_LISTED_VIOLATIONS])}{rest}"

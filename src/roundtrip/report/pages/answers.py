@@ -149,9 +149,8 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     groups: dict[tuple[str, Verdict], list[JudgedSeries]] = defaultdict(list)
     for series in verdicts.judged_series:
         if series.step_night:
-            groups[series.change_night or series.step_night, series.judgement.verdict].append(
-                series
-            )
+            night = series.change_night or series.step_night
+            groups[night, series.judgement.verdict].append(series)
     news = {group: any(series.judgement.is_recent for series in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
         (night, verdict), judged_series = group, groups[group]
@@ -236,11 +235,8 @@ def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[Jud
         for series in judged_series
         if series.judgement.detectable_step
     ]
-    return (
-        f"a step of {describe_step(median(steps))} {verdicts.detection_period_text}."
-        if steps
-        else ""
-    )
+    period = verdicts.detection_period_text
+    return f"a step of {describe_step(median(steps))} {period}." if steps else ""
 
 
 def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> Iterator[Answer]:

@@ -20,14 +20,7 @@ from roundtrip.history.detection import SeriesNames
 from roundtrip.report import renderers
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
 from roundtrip.report.drawing import plot_drawings
-from roundtrip.report.pages import chart
-from roundtrip.report.pages.answers import (
-    DISTANCE_NOTE,
-    has_too_few_nights,
-    history_answers,
-    night_pairs,
-    series_with_figures,
-)
+from roundtrip.report.pages import answers, chart
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 from roundtrip.stats.settings import NightSettings
 
@@ -104,7 +97,7 @@ def render_page(page: HistoryPage) -> str:
     calendar = verdicts.calendar
     all_series = [series.data for series in verdicts.judged_series]
     notes = [(calendar.index(night), text) for night, text in page.night_notes if night in calendar]
-    judged_series = series_with_figures(verdicts)
+    judged_series = answers.series_with_figures(verdicts)
     plots = [chart.series_plot(series, verdicts, notes) for series in judged_series]
     notice = labels.label_notice(labels.history_labels_by_environ(page.provenance))
     return renderers.render_template(
@@ -123,18 +116,18 @@ def render_page(page: HistoryPage) -> str:
             ("First night", calendar.date_text(calendar.nights[0])),
             ("Last night", calendar.date_text(calendar.nights[-1])),
         ],
-        answers=history_answers(verdicts, page.confirmation.sentence),
+        answers=answers.history_answers(verdicts, page.confirmation.sentence),
         searches=page.cause_searches,
         rows=[
             _series_row(series, verdicts, figure, page.confirmation.describe_series(series))
             for series, figure in zip(judged_series, plots, strict=True)
         ],
-        night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
+        night_pairs=answers.night_pairs(verdicts) if answers.has_too_few_nights(verdicts) else (),
         level=units.ConfidenceLevel(page.settings.confidence_level),
         sight=f"{units.plural(page.settings.sight_nights, 'more night')} would show with a "
         f"probability of {units.percent_text(page.settings.sight_power)}",
         drawn={series.data.key for series in judged_series},
-        distance=DISTANCE_NOTE,
+        distance=answers.DISTANCE_NOTE,
         counts=verdicts.count_by_verdict.items(),
         studies=sorted({str(series.identity["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),

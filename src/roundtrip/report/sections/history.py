@@ -35,13 +35,7 @@ from roundtrip.history.annotations import accepted_levels, left_out_annotations,
 from roundtrip.history.facts import bundle_facts
 from roundtrip.history.night_rows import PROVENANCE, SERIES
 from roundtrip.report import confirmation
-from roundtrip.report.pages.answers import (
-    DISTANCE_NOTE,
-    has_too_few_nights,
-    night_pairs,
-    report_answers,
-    too_few_nights_sentence,
-)
+from roundtrip.report.pages import answers
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
@@ -79,7 +73,7 @@ def build_section(data: BundleData) -> ReportSection:
         )
     verdicts = judge_bundle_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
-    if has_too_few_nights(verdicts):
+    if answers.has_too_few_nights(verdicts):
         blocks = [*_last_two_nights_blocks(verdicts)]
     else:
         blocks = [*_last_night_blocks(verdicts), *confirmation.confirmation_blocks(relaunches)]
@@ -90,9 +84,12 @@ def build_section(data: BundleData) -> ReportSection:
     blocks += _acceptance_blocks(verdicts)
     blocks += _list_blocks("Annotations of these nights", notes)
     blocks += [*_omission_blocks(verdicts, data), _basis_paragraph(data)]
-    answers = tuple(report_answers(verdicts, relaunches.sentence))
     return ReportSection(
-        SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION
+        SECTION_ANCHOR,
+        SECTION_TITLE,
+        tuple(blocks),
+        tuple(answers.report_answers(verdicts, relaunches.sentence)),
+        question=SECTION_QUESTION,
     )
 
 
@@ -178,17 +175,16 @@ def _series_cell(
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    yield Paragraph((too_few_nights_sentence(verdicts),))
+    yield Paragraph((answers.too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
             _series_cell(pair.series),
-            *(
-                _series_cell(pair.series, value)
-                for value in (pair.night_before_value, pair.last_night_value, pair.ratio)
-            ),
+            _series_cell(pair.series, pair.night_before_value),
+            _series_cell(pair.series, pair.last_night_value),
+            _series_cell(pair.series, pair.ratio),
             Cell(pair.distance),
         )
-        for pair in night_pairs(verdicts)
+        for pair in answers.night_pairs(verdicts)
     )
     if not rows:
         return
@@ -198,7 +194,7 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         Column("Last night / night before", "right", base_name="Night before"),
         Column("Distance", "right"),
     )
-    caption = f"The two newest nights; no verdict. {DISTANCE_NOTE}"
+    caption = f"The two newest nights; no verdict. {answers.DISTANCE_NOTE}"
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
@@ -228,10 +224,8 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield from _list_blocks("Revised since the night before", items)
     items = []
     for series in (series for series in judged_series if series.has_negligible_step):
-        step, least_effect = (
-            series.history.steps[-1],
-            units.percent_text(series.history.min_effect),
-        )
+        step = series.history.steps[-1]
+        least_effect = units.percent_text(series.history.min_effect)
         change, date = (
             units.ratio_to_level(step.ratio),
             calendar.date_text(calendar.nights[step.night]),

@@ -81,12 +81,9 @@ def build_section(data: BundleData) -> ReportSection:
     blocks += [*_lost_launch_blocks(data), *_scheduler_blocks(data)]
     blocks += [*_disturbance_blocks(data, spread_values), *spread.noise_blocks(data, spread_values)]
     title = "Launches: completed, failed and disturbed"
+    answers = _completion_answers(data, spread_values)
     return ReportSection(
-        "launches",
-        title,
-        tuple(blocks),
-        answers=_completion_answers(data, spread_values),
-        question=SECTION_QUESTION,
+        "launches", title, tuple(blocks), answers=answers, question=SECTION_QUESTION
     )
 
 
@@ -100,10 +97,8 @@ def _completion_answers(data: BundleData, spread_values: pl.DataFrame) -> tuple[
     if counts.missing_by_case:
         first, rest = "No: ", f"{counts.completed_count} of {counts.target_count} completed"
     if counts.surplus_count:
-        rest += (
-            f" ({units.plural(sum(counts.passed_by_case.values()), 'attempt')}, "
-            f"{counts.surplus_count} repeated)"
-        )
+        attempts = units.plural(sum(counts.passed_by_case.values()), "attempt")
+        rest += f" ({attempts}, {counts.surplus_count} repeated)"
     tone: StatusColour = "bad" if counts.missing_by_case else "warn" if lines else "good"
     calm = "" if counts.disturbed_count else "; none was disturbed"
     return make_answer(first, f"{rest}{calm}.", tone), *lines
@@ -113,11 +108,9 @@ def _describe_disturbances(data: BundleData, counts: LaunchCounts) -> str:
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
     example = next(r for r in reasons if _NUMBER_PATTERN.sub("#", r) == kinds.most_common(1)[0][0])
-    share = (
-        f"{counts.disturbed_count} of {units.plural(sum(counts.passed_by_case.values()), 'launch')}"
-    )
+    launches = units.plural(sum(counts.passed_by_case.values()), "launch")
     verb = "was" if counts.disturbed_count == 1 else "were"
-    return f"{share} {verb} disturbed, most often: {example}."
+    return f"{counts.disturbed_count} of {launches} {verb} disturbed, most often: {example}."
 
 
 def _describe_median_changes(spread_values: pl.DataFrame) -> str:
@@ -270,12 +263,8 @@ def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[B
     note = f"Disturbed: {count}. Every number of this report includes them."
     effect = _disturbance_effect_table(data, spread_values)
     tables: list[Block] = [effect] if effect.rows else []
-    return [
-        heading,
-        Paragraph((note,)),
-        *tables,
-        CollapsibleBlocks("The disturbed launches", (table,)),
-    ]
+    fold = CollapsibleBlocks("The disturbed launches", (table,))
+    return [heading, Paragraph((note,)), *tables, fold]
 
 
 def _disturbance_effect_table(data: BundleData, spread_values: pl.DataFrame) -> Table:

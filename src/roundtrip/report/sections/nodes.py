@@ -163,9 +163,8 @@ def node_heat_maps(
     newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
     sick_nodes = _sick_nodes(verdicts)
-    measures = [
-        item for item in node_history.split_measures(rows) if item[0].measure in _MAP_MEASURES
-    ]
+    split = node_history.split_measures(rows)
+    measures = [item for item in split if item[0].measure in _MAP_MEASURES]
     measures.sort(key=lambda item: _MAP_MEASURES.index(item[0].measure))
     figures = []
     for number, (name, frame) in enumerate(measures, 1):
@@ -259,9 +258,8 @@ def build_section(data: BundleData) -> ReportSection | None:
     """The section; None if no nodes were compared and none is flaky or often disturbed."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.past_nights.pairs, data.node_pairs])
-    outcomes = (
-        node_history.outcomes(pairs) if data.node_pairs.height else _launch_outcomes(data, _IS_LOST)
-    )
+    has_pairs = data.node_pairs.height > 0
+    outcomes = node_history.outcomes(pairs) if has_pairs else _launch_outcomes(data, _IS_LOST)
     disturbances = _launch_outcomes(data, pl.col("disturbed").fill_null(False))
     flaky_nodes_by_event = {
         "failed": find_flaky_nodes(outcomes, settings),

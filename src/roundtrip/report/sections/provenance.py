@@ -35,23 +35,15 @@ _NOT_RECORDED_TEXT = "not recorded"
 
 def build_section(data: BundleData) -> ReportSection:
     """The section: code, machine, nodes, toolchains, clocks, thresholds, files."""
-    thresholds = "All thresholds of this report: "
-    blocks: list[Block] = [
-        *(
-            _code_table(data),
-            *_machine_blocks(data),
-            *_node_blocks(data),
-            _toolchain_table(data),
-            _clock_table(data),
-        )
-    ]
+    blocks: list[Block] = [_code_table(data), *_machine_blocks(data), *_node_blocks(data)]
+    blocks += [_toolchain_table(data), _clock_table(data)]
     for name, content in sorted(data.env_records.items()):
         if name != "host.json" and content is not None:
             table = _fact_table(f"env/{name}", tuple(named_leaves(content)))
             blocks.append(CollapsibleBlocks(f"Recorded in env/{name}", (table,)))
     blocks += [
         Heading(3, "Thresholds"),
-        Paragraph((thresholds, InlineCode("analysis.toml"))),
+        Paragraph(("All thresholds of this report: ", InlineCode("analysis.toml"))),
         Verbatim(data.analysis.toml_text),
     ]
     if defaults := data.analysis.default_toml:
@@ -145,15 +137,13 @@ def _value_text(value: Any) -> str:
 
 
 def _node_blocks(data: BundleData) -> list[Block]:
-    nodes = (
-        data.node_facts.select("host", *NODE_FACT_TITLES).unique().sort("host", *NODE_FACT_COLUMNS)
-    )
+    facts = data.node_facts.select("host", *NODE_FACT_TITLES)
+    nodes = facts.unique().sort("host", *NODE_FACT_COLUMNS)
     if nodes.is_empty():
         return []
     rows = tuple(text_cells(host, *map(_value_text, facts)) for host, *facts in nodes.iter_rows())
-    columns = text_columns(
-        "Node", *(words[0].upper() + words[1:] for words in NODE_FACT_TITLES.values())
-    )
+    headings = (words[0].upper() + words[1:] for words in NODE_FACT_TITLES.values())
+    columns = text_columns("Node", *headings)
     caption = (
         "Nodes as the launches recorded them, by the pseudonym of the host; firmware: its BIOS."
     )

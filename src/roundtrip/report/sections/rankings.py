@@ -29,6 +29,7 @@ _MAX_ROWS = 8
 #: Maximum leaders that a cell names.
 _MAX_NAMED = 6
 ToolchainPair = tuple[str, str]
+_RankingKey = tuple[Setting, str, int | None]
 #: The name of a quantity in its setting, and a size in bytes.
 _QuantityAndSize = tuple[str, int | None]
 
@@ -101,15 +102,11 @@ class ToolchainRanking:
         """The fastest toolchain and its margin, or the unbeaten ones and the outcome."""
         if self.fastest_toolchain:
             margin = units.speed_ratio_text(1 + self.margin, 1 + self.margin)
-            return Cell(
-                short_title_by_toolchain[self.fastest_toolchain],
-                "good",
-                margin,
-                series_key=self.series_key_by_toolchain.get(self.fastest_toolchain, ""),
-            )
-        leaders = (
-            self.unbeaten_toolchains if len(self.unbeaten_toolchains) < len(self.toolchains) else ()
-        )
+            key = self.series_key_by_toolchain.get(self.fastest_toolchain, "")
+            title = short_title_by_toolchain[self.fastest_toolchain]
+            return Cell(title, "good", margin, series_key=key)
+        is_any_beaten = len(self.unbeaten_toolchains) < len(self.toolchains)
+        leaders = self.unbeaten_toolchains if is_any_beaten else ()
         leader_names = [short_title_by_toolchain[leader] for leader in leaders]
         if len(leader_names) > _MAX_NAMED:
             leader_names[_MAX_NAMED:] = [f"{len(leader_names) - _MAX_NAMED} more"]
@@ -119,10 +116,8 @@ class ToolchainRanking:
             ((one, other), verdict), *_ = self.verdict_by_pair.items()
             if verdict.interval.low is not None and verdict.interval.high is not None:
                 speed = units.speed_ratio_text(verdict.interval.low, verdict.interval.high)
-                titles = (
-                    f"{short_title_by_toolchain[one]} against {short_title_by_toolchain[other]}"
-                )
-                leader_names = [f"{titles}: {speed}"]
+                first, second = (short_title_by_toolchain[name] for name in (one, other))
+                leader_names = [f"{first} against {second}: {speed}"]
         words = f"{_OPEN}{missing_launches_suffix(self.verdict_by_pair.values())}"
         return Cell(" or ".join(leader_names), "warn", words)
 
@@ -131,16 +126,12 @@ def rank_toolchains(
     verdicts: Mapping[Claim, ClaimVerdict], comparisons: Mapping[ToolchainComparison, PairedValues]
 ) -> list[ToolchainRanking]:
     """The comparisons of toolchains, grouped by setting, quantity and size."""
-    groups: dict[tuple[Setting, str, int | None], dict[ToolchainPair, ClaimVerdict]] = defaultdict(
-        dict
-    )
-    series: dict[tuple[Setting, str, int | None], dict[str, str]] = defaultdict(dict)
+    groups: dict[_RankingKey, dict[ToolchainPair, ClaimVerdict]] = defaultdict(dict)
+    series: dict[_RankingKey, dict[str, str]] = defaultdict(dict)
     for key, verdict in verdicts.items():
         if isinstance(key, ToolchainComparison):
-            ranking_key, pair = (
-                (key.setting, key.quantity, key.size_bytes),
-                (key.environ, key.base_environ),
-            )
+            ranking_key = key.setting, key.quantity, key.size_bytes
+            pair = key.environ, key.base_environ
             groups[ranking_key][pair] = verdict
             if key in comparisons:
                 series[ranking_key].update(zip(pair, comparisons[key].series_keys, strict=True))
@@ -148,9 +139,8 @@ def rank_toolchains(
     for ranking_key, pairs in groups.items():
         for toolchains in _connected_groups(pairs):
             ranking_verdicts = {pair: pairs[pair] for pair in pairs if pair[0] in toolchains}
-            rankings.append(
-                ToolchainRanking(*ranking_key, toolchains, ranking_verdicts, series[ranking_key])
-            )
+            values = toolchains, ranking_verdicts, series[ranking_key]
+            rankings.append(ToolchainRanking(*ranking_key, *values))
     return rankings
 
 

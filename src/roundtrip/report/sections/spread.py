@@ -26,13 +26,7 @@ from roundtrip.content.blocks import (
     text_columns,
 )
 from roundtrip.content.data import BundleData
-from roundtrip.stats.planning import (
-    VarianceComponents,
-    allocate,
-    half_width,
-    normality_p,
-    variance_components,
-)
+from roundtrip.stats import planning
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import (
     MEDIAN,
@@ -158,13 +152,15 @@ def _noise_rows(
         samples, medians = group["samples"].to_list(), group["median"].to_list()
         logs = [math.log(median) for median in medians if median > 0]
         seconds = group["elapsed_s"].median()
-        parts = variance_components(samples, seconds) if isinstance(seconds, float) else None
+        parts = None
+        if isinstance(seconds, float):
+            parts = planning.variance_components(samples, seconds)
         between = math.sqrt(parts.between) if parts else None
         if parts is None:
             between = (
                 pl.DataFrame({"log": logs}).select(LOG_DEVIATION_SUMMARY.aggregate("log")).item()
             )
-        p, figure = normality_p(logs), f"{first['name']}, {first['unit']}"
+        p, figure = planning.normality_p(logs), f"{first['name']}, {first['unit']}"
         yield (
             *text_cells(labels.add_label(first["toolchain"], first), f"{first['case']}"),
             Cell(figure, series_key=data.series_key(first["case_id"], first)),
@@ -192,16 +188,19 @@ def _percentage_cell(fraction: float | None) -> Cell:
 
 
 def _plan_cells(
-    variances: VarianceComponents | None, launches: int, overhead_s: float | None, levels: Levels
+    variances: planning.VarianceComponents | None,
+    launches: int,
+    overhead_s: float | None,
+    levels: Levels,
 ) -> tuple[Cell, Cell]:
     if variances is None:
         return Cell(units.NO_VALUE), Cell(units.NO_VALUE)
     level, fewest = levels.confidence_level, levels.advised_launches
-    width = half_width(variances, launches, variances.seconds, level)
+    width = planning.half_width(variances, launches, variances.seconds, level)
     as_launched = _plan_cell(launches, variances.seconds, width)
     if overhead_s is None or launches < fewest:
         return as_launched, Cell(units.NO_VALUE)
-    plan = allocate(
+    plan = planning.allocate(
         variances, launches * (overhead_s + variances.seconds), overhead_s, level, fewest
     )
     return as_launched, _plan_cell(plan.launches, plan.seconds, plan.half_width)

@@ -25,14 +25,7 @@ from roundtrip.content.blocks import (
     text_columns,
 )
 from roundtrip.content.data import BundleData
-from roundtrip.report.sections.rankings import (
-    MAX_NAMED_QUANTITIES,
-    ToolchainPair,
-    rank_toolchains,
-    ranking_answers,
-    ranking_tables,
-    top_ranking_tables,
-)
+from roundtrip.report.sections import rankings
 from roundtrip.report.speeds import (
     MAX_ENVIRONS_FOR_ALL_PAIRS,
     ComparedToolchains,
@@ -84,7 +77,7 @@ class ToolchainsSection:
         if len(names) > 1:
             self._alone = "No toolchains are compared: none ran one case in the same rounds"
 
-        self._by_pair: dict[ToolchainPair, dict[ToolchainComparison, PairedValues]] = {}
+        self._by_pair: dict[rankings.ToolchainPair, dict[ToolchainComparison, PairedValues]] = {}
         for key, comparison in toolchains.comparisons.items():
             self._by_pair.setdefault((key.environ, key.base_environ), {})[key] = comparison
 
@@ -127,11 +120,9 @@ class ToolchainsSection:
             )
         elif reasons:
             blocks += [Heading(3, title), BulletList(reasons)]
-        rankings, titles = (
-            rank_toolchains(verdicts, self._toolchains.comparisons),
-            self._toolchains.title_by_environ,
-        )
-        answers = ranking_answers(rankings, titles) or (Answer((f"{self._alone}.",)),)
+        titles = self._toolchains.title_by_environ
+        ranked = rankings.rank_toolchains(verdicts, self._toolchains.comparisons)
+        answers = rankings.ranking_answers(ranked, titles) or (Answer((f"{self._alone}.",)),)
         if len(pairs) > _MAX_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             panel_answers = [make_answer("Toolchains: ", text)]
@@ -150,14 +141,14 @@ class ToolchainsSection:
             "Toolchains compared",
             tuple(blocks),
             answers=answers,
-            verdict_tables=ranking_tables(rankings, titles),
+            verdict_tables=rankings.ranking_tables(ranked, titles),
             question=SECTION_QUESTION,
             panel_answers=tuple(panel_answers),
-            summary_tables=top_ranking_tables(rankings, titles),
+            summary_tables=rankings.top_ranking_tables(ranked, titles),
         )
 
     def _describe_verdict_counts(
-        self, pair: ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]
+        self, pair: rankings.ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]
     ) -> str:
         """The counts of verdicts on a pair, with the quantities if these are few."""
         quantities: dict[Verdict, list[str]] = {}
@@ -166,24 +157,27 @@ class ToolchainsSection:
         counts = []
         for verdict in (v for v in Verdict if v in quantities):
             places = dict.fromkeys(quantities[verdict])
-            detail = f" ({'; '.join(places)})" if len(places) <= MAX_NAMED_QUANTITIES else ""
+            is_short = len(places) <= rankings.MAX_NAMED_QUANTITIES
+            detail = f" ({'; '.join(places)})" if is_short else ""
             counts.append(
                 f"{self._verdict_text(pair, verdict)} in {len(quantities[verdict])}{detail}"
             )
         comparisons = units.plural(sum(map(len, quantities.values())), "comparison")
         return f"of {comparisons}, {', '.join(counts)}"
 
-    def _verdict_text(self, pair: ToolchainPair, verdict: Verdict) -> str:
+    def _verdict_text(self, pair: rankings.ToolchainPair, verdict: Verdict) -> str:
         """The verdict in words, with the title of the faster toolchain."""
         titles = self._toolchains.title_by_environ
         winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
         return f"{titles[winner]} is faster" if winner else str(verdict)
 
-    def _pair_title(self, pair: ToolchainPair) -> str:
+    def _pair_title(self, pair: rankings.ToolchainPair) -> str:
         titles = self._toolchains.title_by_environ
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
-    def _pair_table(self, pair: ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+    def _pair_table(
+        self, pair: rankings.ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]
+    ) -> Table:
         rows = [
             self._comparison_row(pair, key, comparison, verdicts[key])
             for key, comparison in self._by_pair[pair].items()
@@ -204,7 +198,7 @@ class ToolchainsSection:
 
     def _comparison_row(
         self,
-        pair: ToolchainPair,
+        pair: rankings.ToolchainPair,
         comparison: ToolchainComparison,
         paired_values: PairedValues,
         verdict: ClaimVerdict,
@@ -220,12 +214,9 @@ class ToolchainsSection:
         one_series, other_series = paired_values.series_keys
         pairing = paired_values.pairing
         rounds = f" of {pairing.rounds}, first in {pairing.first_count}"
-        is_printed = paired_values.unit not in units.UNPRINTED_UNITS
-        what = (
-            f"{_quantity_text(comparison)}, {paired_values.unit}"
-            if is_printed
-            else _quantity_text(comparison)
-        )
+        what = _quantity_text(comparison)
+        if paired_values.unit not in units.UNPRINTED_UNITS:
+            what += f", {paired_values.unit}"
         return (
             Cell(_setting_text(comparison.setting)),
             Cell(what, unit=paired_values.unit),
@@ -238,11 +229,9 @@ class ToolchainsSection:
 
 
 def _quantity_text(comparison: ToolchainComparison) -> str:
-    return (
-        comparison.quantity
-        if comparison.size_bytes is None
-        else f"{comparison.quantity}, {units.size_text(comparison.size_bytes)}"
-    )
+    if comparison.size_bytes is None:
+        return comparison.quantity
+    return f"{comparison.quantity}, {units.size_text(comparison.size_bytes)}"
 
 
 def _setting_text(setting: Setting) -> str:
