@@ -51,11 +51,8 @@ def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
     assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
     assert four["low"] < four["median"] < four["high"]
     assert four["high"] == pytest.approx(100 * 3.0 * 1.0035 / 8.0, rel=1e-3)
-
-
-def test_few_launches_have_no_bar() -> None:
-    frame = efficiency_of(times({2: 3.0, 4: 8.0}, launches=3)).frame
-    assert frame["low"].null_count() == frame["high"].null_count() == 2
+    few = efficiency_of(times({2: 3.0, 4: 8.0}, launches=3)).frame
+    assert few["low"].null_count() == few["high"].null_count() == 2
 
 
 def test_one_number_of_nodes_has_no_efficiency() -> None:

@@ -212,20 +212,19 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
     assert matches(pattern, ["report", "studies"]) == []
 
 
-def test_every_study_supplies_facts_of_its_own() -> None:
+def test_every_study_supplies_facts_figures_and_known_metrics_of_its_own() -> None:
     study_facts = [derivation.audit_facts(study) for study in load_studies()]
     assert all(facts.summaries and facts.build_columns for facts in study_facts)
     assert len({id(facts) for facts in study_facts}) == len(study_facts)
+    assert [study.name for study in load_studies() if not study.spread_metrics] == []
+    for name, metrics in metrics_by_study().items():
+        assert metrics and set(metrics) <= set(METRICS), name
 
 
 def test_no_text_says_a_level_of_intervals_by_hand() -> None:
     """The level is that of the settings by which the intervals were computed: `panel.Level`."""
     pattern = r"\d\d\s%\s(rank |confidence )?interval"
     assert matches(pattern, ["report", "studies"]) == []
-
-
-def test_every_study_has_figures_by_which_its_launches_are_compared() -> None:
-    assert [study.name for study in load_studies() if not study.spread_metrics] == []
 
 
 def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:
@@ -248,20 +247,17 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
     assert len(rows_by_name) == 2
 
 
-def test_two_metrics_are_two_figures() -> None:
+@pytest.mark.parametrize(
+    ("second", "metrics"),
+    [
+        (("time_per_message", 5e-6, "s"), {"half_round_trip_time": 1.0, "time_per_message": 5.0}),
+        (("bandwidth", 5.0, "MB/s"), {"half_round_trip_time": 1.0}),  # never has the unit
+    ],
+)
+def test_two_metrics_of_the_unit_are_two_figures(
+    second: tuple[str, float, str], metrics: dict[str, float]
+) -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
-    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
+    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, *second)]
     figures = launch_spread_values(sample_frame(rows).lazy())
-    assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
-
-
-def test_a_metric_that_never_has_the_unit_is_no_figure() -> None:
-    key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
-    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "bandwidth", 5.0, "MB/s")]
-    figures = launch_spread_values(sample_frame(rows).lazy())
-    assert figures["metric"].to_list() == ["half_round_trip_time"]
-
-
-def test_every_study_declares_metrics_that_are_known() -> None:
-    for name, metrics in metrics_by_study().items():
-        assert metrics and set(metrics) <= set(METRICS), name
+    assert dict(figures.select("metric", "median").iter_rows()) == metrics

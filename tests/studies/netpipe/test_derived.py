@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.measured import launch_samples
 
-from roundtrip.errors import UserError
 from roundtrip.measure import samples
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import ratios_within_launch
@@ -94,15 +93,6 @@ def test_a_recorded_launch_is_summarised() -> None:
     assert 0.1 < figures["latency_1B_us"] < 10
     assert figures["bandwidth_1KiB"] < figures["bandwidth_16KiB"] < figures["bandwidth_peak"]
     assert 0.5 < figures["ratio_boost"] < 2
-
-
-def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "samples.csv"
-    with pytest.raises(UserError, match="missing"):
-        derived.perf_variables(samples.read_rows(file))
-    file.write_text(f"{samples.CSV_HEADER}\nx\n")
-    with pytest.raises(UserError, match=r"samples\.csv:2: 1 columns"):
-        derived.perf_variables(samples.read_rows(file))
 
 
 def test_the_published_figure_is_in_megabits() -> None:

@@ -214,19 +214,15 @@ def test_transports_over_the_emulated_wan_are_seen_together_and_called_so(make_t
         assert "EMULATED" in line or line.startswith("The study")
 
 
-def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
+def test_panels_share_their_axes_and_ratios_have_a_view_near_1_and_one_of_all(
+    make_tree: Maker,
+) -> None:
     figures = report(make_tree(launches=6)).figures
     labels = [
         next(svg_files(figure)).count(">0.01<") for figure in figures if "bandwidth" in figure.name
     ]
     assert len(labels) == 3 and len(set(labels)) == 1
-
-
-def test_ratios_near_1_and_all_ratios_have_a_view_with_axes_of_the_study(
-    make_tree: Maker,
-) -> None:
-    figures = [f for f in report(make_tree(launches=6)).figures if "ratio" in f.name]
-    views = [figure.plot.views for figure in figures if figure.plot]
+    views = [figure.plot.views for figure in figures if "ratio" in figure.name and figure.plot]
     assert len(views) == 3 and {tuple(v.name for v in one) for one in views} == {("Near 1", "All")}
     for near, everything in views:
         assert near.y_axis == views[0][0].y_axis and everything.y_axis == views[0][1].y_axis
@@ -333,12 +329,9 @@ def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) ->
     assert "within 5 % of 1" not in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:
+def test_sizes_and_launches_in_the_text_are_those_of_the_settings() -> None:
     settings = Thresholds(compared_sizes=[1, 65536], great_loss=0.5, many_bytes=65536)
     assert words(_outcome_legend(settings, 0.05)).endswith("they are tested from 64 KiB on.")
-
-
-def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:
     interval, bandwidth = map(words, _level_texts(ConfidenceLevel(0.99)))
     assert interval.endswith("at 99 %.")
     assert bandwidth.endswith("Fewer launches than its level needs, 8 for 99 %: no interval.")

@@ -41,22 +41,18 @@ def test_what_our_program_says_of_its_history_is_read(tmp_path: Path) -> None:
     assert derived.parse_output(output).history == history
 
 
-def test_the_summary_has_rate_time_and_mean_message() -> None:
+def test_the_summary_has_rate_time_and_mean_message_if_there_are_any() -> None:
     assert derived.perf_variables(frame(LAUNCH)) == pytest.approx(
         {"rate": 100, "time": 2.5, "compute_share": 0.75, "messages": 40, "mean_message_bytes": 206}
     )
+    figures = derived.perf_variables(frame(LAUNCH[:4]))
+    assert figures == {"rate": 100, "time": 2.5, "compute_share": 1}
 
 
 def test_the_first_point_of_a_sweep_stands_for_its_launch() -> None:
     rows = frame(LAUNCH)
     later_rows = rows.with_columns(pl.col("value") * 2)
     assert derived.perf_variables(pl.concat([rows, later_rows]))["rate"] == 100
-
-
-def test_a_launch_without_messages_has_none_in_its_summary() -> None:
-    figures = derived.perf_variables(frame(LAUNCH[:4]))
-    assert "messages" not in figures
-    assert figures["compute_share"] == 1
 
 
 @pytest.mark.parametrize(
@@ -134,16 +130,14 @@ def test_wrong_idle_and_damaged_results_are_refused(
         derived.convert_output(output, "cg.A.x", hosts=["n1"])
 
 
-def test_every_row_that_our_program_writes_is_read() -> None:
-    """Rows of `npb --benchmark CG --class S` on two ranks; times of each rank stand apart."""
-    rows = samples.read_rows(DATA / "native.cg.S.2.samples.csv")
+@pytest.mark.parametrize(("name", "ranks", "messages"), [("cg.S.2", 2, 2370), ("ep.S.1", 1, None)])
+def test_every_row_that_our_program_writes_is_read(
+    name: str, ranks: int, messages: int | None
+) -> None:
+    """Times of each rank stand apart; one rank alone communicates for no time."""
+    rows = samples.read_rows(DATA / f"native.{name}.samples.csv")
     communication = rows.filter(pl.col("phase") == "rank communication")
-    assert communication["rep"].to_list() == [0, 1]
-    assert derived.perf_variables(rows)["messages"] == 2370
-
-
-def test_one_rank_alone_communicates_for_no_time_and_its_launch_is_good() -> None:
-    rows = samples.read_rows(DATA / "native.ep.S.1.samples.csv")
-    communication = rows.filter(pl.col("phase") == "rank communication")
-    assert communication["value"].to_list() == [0.0]
-    assert derived.perf_variables(rows)["time"] > 0
+    assert communication["rep"].to_list() == list(range(ranks))
+    assert (communication["value"] > 0).all() == (ranks > 1)
+    variables = derived.perf_variables(rows)
+    assert variables["time"] > 0 and variables.get("messages") == messages

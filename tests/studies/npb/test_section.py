@@ -332,31 +332,28 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
     assert [arms[title].is_dashed for title in titles] == [False, True, True]
 
 
-def roles(environ: str, toolchains: object) -> set[str | None]:
-    builder = make.Bundle(rounds=3)
-    builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
-    data = replace(builder.data(), env_records={"toolchains.json": toolchains})
-    return {series.transport_role for series in NPBLaunches(data).link_series}
-
-
 def declared(environ: str, transport: str) -> dict[str, object]:
     return {environ: {"reframe": {"extras": {"transport": transport}}}}
 
 
 @pytest.mark.parametrize(
-    ("transport", "role"),
-    [("UDP", UDP), ("TCP", TCP), ("UCX on TCP", TCP), ("InfiniBand", None)],
+    ("environ", "toolchains", "role"),
+    [
+        *(
+            (environ, declared(environ, transport), role)
+            for environ in ("plain", "mpich50-udp")
+            for transport, role in (("UDP", UDP), ("UCX on TCP", TCP), ("InfiniBand", None))
+        ),
+        *(("plain", toolchains, None) for toolchains in (None, [1], {"plain": None})),
+        ("plain", declared("other", "UDP"), None),
+        ("mpich50-udp", {}, UDP),  # of a bundle older than the declaration, by its name alone
+        ("mpich40-ucx", {}, TCP),
+    ],
 )
-def test_the_site_declares_it(transport: str, role: str | None) -> None:
-    assert roles("plain", declared("plain", transport)) == {role}
-    assert roles("mpich50-udp", declared("mpich50-udp", transport)) == {role}
-
-
-@pytest.mark.parametrize("toolchains", [None, [1], {"plain": None}, declared("other", "UDP")])
-def test_what_nobody_declares_is_unknown(toolchains: object) -> None:
-    assert roles("plain", toolchains) == {None}
-
-
-def test_a_bundle_older_than_the_declaration_has_the_name_alone() -> None:
-    assert roles("mpich50-udp", {}) == {UDP}
-    assert roles("mpich40-ucx", {}) == {TCP}
+def test_the_site_declares_the_transport(
+    environ: str, toolchains: object, role: str | None
+) -> None:
+    builder = make.Bundle(rounds=3)
+    builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
+    data = replace(builder.data(), env_records={"toolchains.json": toolchains})
+    assert {series.transport_role for series in NPBLaunches(data).link_series} == {role}

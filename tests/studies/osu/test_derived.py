@@ -45,23 +45,16 @@ def test_a_run_ends_at_the_last_power_of_two(end: int, size: int) -> None:
     assert osu.BENCHMARKS["barrier"].last_size_bytes(end) == 0
 
 
-def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
+def test_few_messages_are_sent_where_all_are_alike_or_only_compared() -> None:
     latency, text = osu.BENCHMARKS["latency"], help_of("latency", "74")
     assert " ".join(osu.short_run_options(latency, text, 64)) == "-m 64 -i 20 -z -x 2"
     assert " ".join(osu.short_run_options(latency, text, 0, 5)) == "-i 5 -z -x 2"
-
-
-@pytest.mark.parametrize(("messages", "expected"), [(0, "20"), (5, "5"), (9000, "20")])
-def test_a_validation_takes_no_more_messages_than_it_needs(messages: int, expected: str) -> None:
-    bcast = osu.BENCHMARKS["bcast"]
-    options = osu.validation_options(bcast, help_of("allreduce", "74"), 64, messages)
-    assert options == ["-f", "-m", "64", "-i", expected, "-x", "2", "-c"]
-
-
-def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
-    text = help_of("allreduce", "74")
-    assert osu.measurement_options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]
+    bcast, text = osu.BENCHMARKS["bcast"], help_of("allreduce", "74")
+    for messages, expected in ((0, "20"), (5, "5"), (9000, "20")):
+        options = osu.validation_options(bcast, text, 64, messages)
+        assert options == ["-f", "-m", "64", "-i", expected, "-x", "2", "-c"]
     assert osu.validation_options(osu.BENCHMARKS["barrier"], text, 0) is None
+    assert osu.measurement_options(bcast, text, 0, 0) == ["-f", "-z"]
 
 
 def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
@@ -87,7 +80,7 @@ def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:
     ]
 
 
-def test_the_summary_of_rates() -> None:
+def test_the_summary_has_what_was_measured() -> None:
     rows = [
         (8, "average", "bandwidth", 100.0, "MB/s"),
         (8, "average", "message_rate", 12.5e6, "1/s"),
@@ -95,18 +88,10 @@ def test_the_summary_of_rates() -> None:
         (2 << 20, "average", "bandwidth", 800.0, "MB/s"),
     ]
     assert osu.perf_variables(frame(rows)) == {
-        "bandwidth_8B": 100,
-        "bandwidth_1MiB": 900,
-        "bandwidth_peak": 900,
+        **{"bandwidth_8B": 100, "bandwidth_1MiB": 900, "bandwidth_peak": 900},
         "message_rate_8B": 12.5e6,
     }
-
-
-def test_the_summary_of_a_barrier_is_its_time() -> None:
     assert osu.perf_variables(frame([(0, "average", "operation_time", 2e-6, "s")])) == {"time": 2.0}
-
-
-def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None:
     rows = [(n, "average", "half_round_trip_time", 1e-6, "s") for n in (0, 1, 2, 4, 8)]
     assert osu.perf_variables(frame(rows)) == {"time_8B": 1.0}
 

@@ -83,19 +83,6 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
     assert row[5].text.endswith("; measured in 9 of 10 launches")
 
 
-def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
-    truth = {name: TRANSPORT_COSTS[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
-    section = study_section(ring_data(truth, case="1+1"))
-    assert not [t for t in section.tables if t.caption.startswith("A pass of a region inside")]
-
-
-def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(
-    section: ReportSection,
-) -> None:
-    rows = find_table(section, "The size in bytes from which").rows
-    assert {row[2].text: row[3].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
-
-
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     def drawn(case: str) -> str:
         return next(svg_files(study_section(ring_data(TRANSPORT_COSTS, case=case)).figures[0]))
