@@ -147,12 +147,7 @@ def _store_values(
             place, known_values.select(*VALUES), values, facts, lines
         )
     series = values.select("case_id", "metric").n_unique()
-    return {
-        "folder": folder,
-        "values": values.height,
-        "new_values": new_values,
-        "series": series,
-    }
+    return {"folder": folder, "values": values.height, "new_values": new_values, "series": series}
 
 
 def _messages(rejects: list[tuple[Path, Reject]]) -> list[str]:

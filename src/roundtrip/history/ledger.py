@@ -15,12 +15,7 @@ import polars as pl
 from roundtrip.errors import UserError
 from roundtrip.history import imported_nights, night, night_rows, nodes, published
 from roundtrip.history.annotations import ACCEPTED_KIND as KIND
-from roundtrip.history.annotations import (
-    Annotation,
-    notes_on_nights,
-    rename_cases,
-    set_left_out,
-)
+from roundtrip.history.annotations import Annotation, notes_on_nights, rename_cases, set_left_out
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Cache, Revision
