@@ -161,8 +161,7 @@ class Apt:
         self._archive = AptClient(folder, folder / "log", suites, only_sources=True)
 
     def download(self, package: str, sha256: str) -> Path:
-        """Download the archive of source package `package` with this checksum; return its path.
-        UnavailableError if apt does not have it."""
+        """Download the archive with this checksum; UnavailableError if apt does not have it."""
         # Not `apt-get source --print-uris`, which lists the newest version only.
         answer, _ = self._run_apt("apt-cache", "showsrc", "--only-source", package)
         if not _VERSION_PATTERN.search(answer):

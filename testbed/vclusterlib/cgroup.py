@@ -85,8 +85,7 @@ def limit_node(state: State, node: str, pids: Iterable[int], share: float) -> No
 
 
 def join_node(state: State, node: str) -> bool:
-    """Move this process, and so its future children, to the group of a node, if that has a quota;
-    return whether it has one."""
+    """Move this process to the group of a node, if that has a quota; return whether it has."""
     cluster = cluster_group(state)
     if cluster is None or not _has_quota(group := _node_group(cluster, node)):
         return False

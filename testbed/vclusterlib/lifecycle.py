@@ -160,8 +160,7 @@ def _accuracy_notes(spec: Spec, scheduler: str) -> list[str]:
 
 
 def _start_head(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
-    """Start the first process, wait for its report, accept it, and return the report; VclusterError
-    if the head does not boot."""
+    """Start, await and accept the first process; return its report.  VclusterError without one."""
     setup = {
         "program": str(programs / tools.LINK_PROGRAM),
         "engine": engine,

@@ -73,8 +73,7 @@ def is_hidden(path: str) -> bool:
 
 
 def make_private(visible_folders: Iterable[str]) -> None:
-    """Mount the private folders; descriptors hold the `visible_folders` below them meanwhile, which
-    stay visible."""
+    """Mount the private folders; `visible_folders` below them stay, held by descriptors."""
     descriptors = {
         path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible_folders if is_hidden(path)
     }

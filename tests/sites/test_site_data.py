@@ -120,7 +120,7 @@ def test_the_bases_that_an_earlier_version_laid_out_are_read(sites: Path) -> Non
     others = ", ".join(f"{base}/{place}" for place in ("infiniband.toml:3", "rdma.toml:2"))
     assert warnings == [
         f'{file}:{line}: base is a list now: base = ["slurm", "infiniband"]; '
-        f"former spellings are also in {others}, {base}/slurm-ucx.toml:1",
+        f"former spellings are also in {others}, {base}/slurm-ucx.toml:1"
     ]
 
 
@@ -209,13 +209,7 @@ BASES = '["slurm", "infiniband"]'
         ("infiniband", BASES, '["slurm", 3]', "base", "base: there is no '3'; there are: ethernet"),
         ("infiniband", BASES, '["slurm", "infiniband", "tcp"]', "base", TWO_FABRICS),
         ("infiniband", BASES, '["infiniband", "slurm"]', "base", WRONG_ORDER),
-        (
-            "odin",
-            'scheduler = "local"\n',
-            "",
-            "[partition.infiniband]",
-            "partition.infiniband",
-        ),
+        ("odin", 'scheduler = "local"\n', "", "[partition.infiniband]", "partition.infiniband"),
         (
             *("infiniband", "", '\n[scheduler_partition.gpu]\nnodes = "4"\n', 'nodes = "4"'),
             "partition.ib-rc.extras.nodes: input",

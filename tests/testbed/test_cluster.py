@@ -42,10 +42,7 @@ def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
     ("options", "reason"),
     [
         ("status --partition x", "no partition x: there are clusterA, clusterB, grid"),
-        (
-            "status --partition clusterA --nodes 3",
-            "partition clusterA has 2 nodes, not 3",
-        ),
+        ("status --partition clusterA --nodes 3", "partition clusterA has 2 nodes, not 3"),
         ("status --nodes 5", "partition grid has 4 nodes, not 5"),
         ("node b3 true", "no node b3: there are a1 .. b2 (4 nodes)"),
     ],

@@ -29,8 +29,7 @@ FIGURES = {
 
 
 def main(names: list[str]) -> int:
-    """Print the figures `names`, by default `DEFAULT_FIGURES`; return the exit status, 2 if one is
-    unknown or cannot be measured, else 0."""
+    """Print figures, by default `DEFAULT_FIGURES`; return 2 if one is unknown or not measured."""
     figures = [name.partition("=") for name in names or DEFAULT_FIGURES]
     for name, equals, _ in figures:
         if name not in FIGURES or (equals and name != "aa"):

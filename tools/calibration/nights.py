@@ -255,8 +255,7 @@ class SeriesCounts:
 def count_alarms(
     site: SimulatedSite, judged_nights: Sequence[int | None] = (None,)
 ) -> SeriesCounts:
-    """Count the series of an unchanged site with an alarm, judged after each of `judged_nights`;
-    None stands for the last night."""
+    """Count the unchanged series with an alarm after any of `judged_nights`; None: the last."""
     by_series = list(zip(*(site.judge(nights) for nights in judged_nights), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
     worse_count = sum(

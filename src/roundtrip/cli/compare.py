@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import typer
 from typer import Argument, Option
@@ -125,14 +125,13 @@ def _write_comparison(
 
     if form is ComparisonFormat.TABLE:
         text = forms.as_text(comparison, everything, None if output else Console())
-    elif form is ComparisonFormat.JSON:
-        text = forms.as_json(comparison, everything)
-    elif form is ComparisonFormat.MARKDOWN:
-        text = forms.as_markdown(comparison, everything)
-    elif form is ComparisonFormat.JUNIT:
-        text = forms.as_junit(comparison, everything)
     else:
-        assert_never(form)
+        render_by_form = {
+            ComparisonFormat.JSON: forms.as_json,
+            ComparisonFormat.MARKDOWN: forms.as_markdown,
+            ComparisonFormat.JUNIT: forms.as_junit,
+        }
+        text = render_by_form[form](comparison, everything)
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -236,8 +235,7 @@ def _open_tree(
     here: Site,
     plan: matrix.Matrix,
 ) -> tree.RunTree:
-    """Return `old_run` if nothing has changed since it began, else a UserError; without it, a new
-    run."""
+    """Return a new run, or `old_run`; UserError if something has changed since that began."""
     if old_run:
         tree.require_same_matrix(old_run, plan)
         environment.require_unchanged(old_run, declaration.file)

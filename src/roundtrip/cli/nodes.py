@@ -64,9 +64,7 @@ def nodes(
     campaign: str | None = common.CAMPAIGN_ARGUMENT,
     as_json: bool = common.JSON_OPTION,
     drain: bool = Option(
-        False,
-        "--drain-command",
-        help="Print commands that drain the named nodes, and run none.",
+        False, "--drain-command", help="Print commands that drain the named nodes, and run none."
     ),
     reports: Path | None = common.REPORTS_OPTION,
 ) -> None:

@@ -133,8 +133,7 @@ def toolchains(
 
 
 class _BuildProgress:
-    """One line for each toolchain: redrawn on a terminal, else printed when its build begins and
-    ends."""
+    """A line for each toolchain: redrawn on a terminal, else at begin and end of its build."""
 
     def __init__(self) -> None:
         columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}", markup=False))
@@ -334,9 +333,7 @@ def list_studies() -> None:
 
 
 @command("study new barrier", name="new", group=study_app)
-def new_study(
-    name: str = Argument(help="Lower-case name, as in checks/<name>/."),
-) -> None:
+def new_study(name: str = Argument(help="Lower-case name, as in checks/<name>/.")) -> None:
     """Write a study that measures, checks and reports; then make it yours.
 
     It touches no file that exists.  Exit status: 0 written; 2 the name cannot be used.

@@ -138,9 +138,7 @@ def _load_annotations(site: str) -> tuple[Annotation, ...]:
 
 
 @command("collect runs/smoke/local/20261127T010000Z")
-def collect(
-    run_dir: Path = Argument(help="runs/<campaign>/<site>/<start>/"),
-) -> None:
+def collect(run_dir: Path = Argument(help="runs/<campaign>/<site>/<start>/")) -> None:
     """Collect the files of a campaign run in a bundle: samples, cases, environment, checksums.
 
     The last line names the bundle.  The same run always gives the same bundle.  Exit status: 0

@@ -184,8 +184,7 @@ def _resolution_diagnosis(blocks: Sequence[AATestBlock], levels: Levels) -> Diag
 
 
 def measure_blocks(seconds: float = 10.0) -> list[AATestBlock]:
-    """Return the blocks of an A/A test of `seconds` on this process's first two processors;
-    UserError without two."""
+    """The blocks of an A/A test of `seconds` on the first two processors; UserError without two."""
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         raise UserError("an A/A test needs two processors")

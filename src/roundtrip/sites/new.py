@@ -11,10 +11,7 @@ from typing import NamedTuple
 from roundtrip.errors import UserError
 from roundtrip.sites import data, new_spack
 from roundtrip.sites.probe import MachineFacts
-from roundtrip.sites.schedulers.interface import (
-    NewSiteTexts,
-    SchedulerPartition,
-)
+from roundtrip.sites.schedulers.interface import NewSiteTexts, SchedulerPartition
 
 #: The site's ``reframe.py``; its data are in ``site.toml``.
 _REFRAME_FILE_TEXT = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""

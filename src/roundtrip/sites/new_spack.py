@@ -218,10 +218,11 @@ def external_definitions_yaml(
     Without such Boosts, Spack builds those of the template.
     """
     mpis = [item.spec.split()[0] for item in externals if item.name in ("openmpi", "mpich")]
-    boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
-    pairs = {(item.spec.split()[0], item.spec.rpartition("^")[2]) for item in externals}
-    numbers = [{spec for spec in boosts if (spec, mpi) in pairs} for mpi in mpis]
-    boost_specs = sorted(set.intersection(*numbers)) if numbers else []
+    boosts_by_mpi = [
+        {item.spec.split()[0] for item in externals if item.spec.endswith(f"^{mpi}")}
+        for mpi in mpis
+    ]
+    boost_specs = sorted(set.intersection(*boosts_by_mpi)) if mpis else []
     lists = [
         {"mpis": mpis},
         {"boosts": [f"{spec} +mpi +serialization" for spec in boost_specs] or template["boosts"]},

@@ -147,8 +147,7 @@ class MachineFacts:
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
     def describe_lines(self) -> list[str]:
-        """Return lines for people: scheduler, PMI, then processor, ports, interfaces and software
-        of this machine."""
+        """Return lines for people on all facts, the scheduler's first."""
         default = "none found"
         ports = ", ".join(
             f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"

@@ -266,8 +266,7 @@ def _partition_environs(
 def _toolchain_start_settings(
     site: SiteData, toolchain: Toolchain
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Return the environment variables and the extras by which ranks of a toolchain start;
-    UserError if the site does not say how its MPI starts ranks."""
+    """Return variables and extras by which ranks start; UserError if the site does not say how."""
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)

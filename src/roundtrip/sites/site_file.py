@@ -141,8 +141,7 @@ def _read_layers(
 
 
 def _base_order_fault(layers_by_base: Mapping[str, Sequence[_Layer]]) -> str:
-    """Return what is wrong with the bases of one list, in their order: two fabrics, or a fabric
-    before the scheduler; "" for neither."""
+    """What is wrong with bases: two fabrics, or one before the scheduler's; "" if nothing."""
 
     def has_key(name: str, table: str, key: str) -> bool:
         values = (layer.get(table) for layer, _ in layers_by_base[name])

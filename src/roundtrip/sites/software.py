@@ -95,8 +95,7 @@ def read_definitions(folder: Path) -> dict[str, list[str]]:
 
 
 def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
-    """Return the root specs of the file `environment` (spack.yaml) with these `lists`, in order;
-    UserError for an undefined list."""
+    """The root specs of spack.yaml with these `lists`, in order; UserError for an undefined one."""
     roots: list[str] = []
     for item in tables.load_yaml(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]

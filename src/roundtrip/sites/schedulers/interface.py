@@ -344,8 +344,7 @@ class Scheduler:
         return [Finding("not checked", "scheduler", "the site names none")]
 
     def time_limit_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-        """A sentence if the job `script` asks more time than ReFrame's `partition` allows, or
-        ""."""
+        """A sentence if `script` asks more time than ReFrame's `partition` allows, or ""."""
         return ""
 
     def check_job_results(self, site: Site) -> tuple[str, str] | None:

@@ -347,8 +347,7 @@ def toolchain_plan(toolchain: Toolchain) -> ToolchainPlan:
 
 
 def boost_part_key(boost: Boost, part: str) -> str:
-    """Return the key of headers or sources (`part`) of Boost, which toolchains share; UserError if
-    the user's own tar file of Boost cannot be read."""
+    """The key of Boost's headers or sources (`part`); UserError for an unreadable tar file."""
     return content_key(
         {"recipe": RECIPE_VERSION, "unit": part, "boost": boost.version, **_boost_tar_digest()}
     )

@@ -134,10 +134,7 @@ class Slurm(Scheduler):
         return _SUBMIT_LIMIT_PATTERN.search(text) is not None
 
     def cancel_jobs(self, comment: str, environment: Mapping[str, str]) -> list[str]:
-        """Cancel the user's jobs with `comment` by scancel, and return their ids.
-
-        NoAnswerError without an answer; UserError if Slurm refuses for another reason.
-        """
+        """As `Scheduler.cancel_jobs`, by scancel; UserError if Slurm refuses."""
         if shutil.which("squeue", path=environment.get("PATH")) is None:
             return []
         query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]

@@ -36,8 +36,7 @@ _MIN_PMIX_SERIES = 4
 
 
 def parse_partition_size(text: str, partition: str) -> dict[str, int]:
-    """Return the nodes of a partition, and the least cores and sockets of a node, as far as the
-    `text` of a ``slurm.conf`` gives them."""
+    """As `Scheduler.parse_partition_size`, by the `text` of a ``slurm.conf``."""
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
     nodes: dict[str, dict[str, int]] = {}
@@ -304,8 +303,7 @@ def _evaluate_term(tokens: list[str], features: set[str]) -> bool:
 def collect_nodes(
     partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
 ) -> list[Node]:
-    """Return the nodes that the options of ReFrame's `partition` choose, by sinfo, sorted by name;
-    UserError about `subject` if sinfo lists none, or the options choose none."""
+    """As `Scheduler.collect_nodes`, by sinfo; UserError if it lists none, or none is chosen."""
     options = parse_access_options(partition.get("access", ()))
     command = ["sinfo", "--noheader", "--Node", f"--format={_NODE_FORMAT}"]
     if queue := options.get("partition"):

@@ -32,8 +32,7 @@ _TIME_OPTION_PATTERN = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 def check_limits(site: Site, cluster: Cluster) -> list[Finding]:
-    """Check what the site asks: features, limits, accounting, binding, nightly job; what Slurm does
-    not report is no fault."""
+    """Check features, limits, accounting, binding and nightly job; unknown facts are no fault."""
     faults: list[str] = []
     for name, partition in site.partitions.items():
         access = facts.parse_access_options(partition.get("access", []))
@@ -368,8 +367,7 @@ def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) 
 
 
 def spack_variants(cluster: Cluster, has_library: bool) -> dict[str, str]:
-    """Return by MPI the variants of its Spack package with which srun can start it: Open MPI looks
-    for srun, MPICH for Slurm's libraries."""
+    """As `Scheduler.spack_variants`: Open MPI looks for srun, MPICH for Slurm's libraries."""
     pmi_by_mpi = {
         mpi: _pmi_or_obstacle(mpi, cluster, has_library)[0] for mpi in launching.PMIS_BY_MPI
     }
