@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.bundles import RECORDED_BUNDLES
+from support.launches import link_record
 
 from fuzz import bundles, foreign
 from fuzz.mutate import written
@@ -158,21 +159,6 @@ def _link(content: bytes, seed: bytes, folder: Path) -> bool:
     return True
 
 
-_LINK_SETTINGS = {
-    **{"rtt_ms": 2.0, "rate_bit_s": 0, "loss": 0},
-    **{"queue_bytes": 67108864, "seed": 1, "up": True},
-}
-_LINK_STATUS = {
-    **_LINK_SETTINGS,
-    **{"started_ns": 5, "changes": 2, "send_errors": 0},
-    "directions": [{"name": "A->B", "frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}],
-    "self_test": {"asked_ms": 2.0, "min_ms": 2.031, "p50_ms": 2.04, "received": 25},
-}
-#: Of an untouched link.
-_LINK_RECORD = {
-    **{"schema": 1, "holder": "job 7", "status": 0, "broken": []},
-    **{"asked": _LINK_SETTINGS, "before": _LINK_STATUS, "after": _LINK_STATUS},
-}
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 _LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment"
 _RING = RECORDED_BUNDLES / "ring"
@@ -180,7 +166,7 @@ READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
     "run.json": Reader(_launch_file("run.json"), _record("run.json")),
     "case.json": Reader(_launch_file("case.json"), _record("case.json")),
-    "link.json": Reader(lambda: [json.dumps(_LINK_RECORD).encode()], _link),
+    "link.json": Reader(lambda: [json.dumps(link_record()).encode()], _link),
     "state.json": Reader(_run_file("state.json"), _record("state.json")),
     "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
     "campaign": Reader(_recorded("*.toml", _CAMPAIGNS), _campaign),

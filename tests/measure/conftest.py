@@ -45,12 +45,6 @@ def local_site(scheduler: str = "local", **more: object) -> Any:
     return SimpleNamespace(**{**site, **more})
 
 
-def write_program(file: Path, script: str) -> None:
-    """Write a script of the shell."""
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-
-
 @dataclass
 class Stage:
     """A run tree, and sessions played by `player`."""

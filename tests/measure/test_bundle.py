@@ -124,31 +124,33 @@ def test_a_changed_file_is_found(bundle_path: Path) -> None:
 
 
 def test_a_missing_and_an_unlisted_file_are_found(bundle_path: Path) -> None:
-    (bundle_path / "more.txt").write_text("x")
-    with pytest.raises(UserError, match=r"more\.txt is not in the manifest"):
-        manifest.verify(bundle_path)
-    (bundle_path / "more.txt").unlink()
+    extra = bundle_path / "more.txt"
+    for make in (extra.touch, lambda: extra.symlink_to(bundle_path / "env")):
+        make()
+        with pytest.raises(UserError, match=r"more\.txt is not in the manifest"):
+            manifest.verify(bundle_path)
+        extra.unlink()
     (bundle_path / "env" / "host.json").unlink()
     with pytest.raises(UserError, match=r"env/host\.json is missing"):
         manifest.verify(bundle_path)
 
 
+OUTSIDE = ["../secret", "/etc/passwd", "env/../../secret", "./samples.parquet", "a\\b", "", "x\0"]
+
+
 @pytest.mark.parametrize(
-    "path",
-    ["../secret", "/etc/passwd", "env/../../secret", "./samples.parquet", "a\\b", "", "env", "x\0"],
+    ("path", "complaint"),
+    [
+        *((path, "not inside the bundle") for path in OUTSIDE),
+        ("env", "is missing"),
+        pytest.param("x" * 5000, "is too long", id="long"),
+    ],
 )
-def test_no_path_leads_out_of_a_bundle(bundle_path: Path, path: str) -> None:
+def test_no_path_leads_out_of_a_bundle(bundle_path: Path, path: str, complaint: str) -> None:
     (bundle_path.parent / "secret").write_text("s")
     with content(bundle_path / "manifest.json") as data:
         data["files"][path] = manifest._file_entry(bundle_path.parent / "secret")
-    with pytest.raises(UserError, match="not inside the bundle|is missing"):
-        manifest.verify(bundle_path)
-
-
-def test_a_name_too_long_for_any_file_is_one_line(bundle_path: Path) -> None:
-    with content(bundle_path / "manifest.json") as data:
-        data["files"]["x" * 5000] = data["files"]["campaign.toml"]
-    with pytest.raises(UserError, match="is too long"):
+    with pytest.raises(UserError, match=complaint):
         manifest.verify(bundle_path)
 
 
@@ -158,12 +160,6 @@ def test_no_symbolic_link_leads_out_of_a_bundle(bundle_path: Path, name: str) ->
     place.rename(outside)
     place.symlink_to(outside)
     with pytest.raises(UserError, match="symbolic link"):
-        manifest.verify(bundle_path)
-
-
-def test_a_link_to_a_folder_that_nobody_lists_is_found(bundle_path: Path) -> None:
-    (bundle_path / "more").symlink_to(bundle_path / "env")
-    with pytest.raises(UserError, match="more is not in the manifest"):
         manifest.verify(bundle_path)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, read_cases, write_program
+from measure.conftest import ENVIRON, read_cases
 from support.bundles import rewrite_table
 from support.json_files import content, edit
+from support.programs import write_script
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip.content import data
@@ -36,7 +37,7 @@ n9|mixed|ib,fat|none
 
 def site(folder: Path, sinfo: str, **partition: object) -> Any:
     """A site whose sinfo is this shell script."""
-    write_program(folder / "sinfo", sinfo)
+    write_script(folder / "sinfo", sinfo)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     partitions = {"p": {"scheduler": "slurm", **partition}}
     facts = {"environment": environment, "partitions": partitions, "checkout": folder}

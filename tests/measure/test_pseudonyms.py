@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measure.conftest import ENVIRON, Maker, read_cases, write_program
+from measure.conftest import ENVIRON, Maker, read_cases
 from support.json_files import edit
+from support.programs import write_script
 from support.synthetic import SyntheticTree, pseudonym
 
 from roundtrip import paths
@@ -106,15 +107,12 @@ def test_addresses_are_hosts_of_their_own() -> None:
         ("überhost", "no windows on ÜBERHOST", "no windows on node1"),
         ("s", "on \u017f", "on node1"),
         ("a.b", "a.b and a", "node1 and a"),
+        ("", "on x at 1: y", "on x at 1: y"),  # no host at all
     ],
 )
 def test_messages(host: str, message: str, expected: str) -> None:
     names = Pseudonyms([host], KEY)
     assert names.replace_names(message) == expected.replace("node1", names.pseudonym(host))
-
-
-def test_no_host_at_all() -> None:
-    assert Pseudonyms([], KEY).replace_names("on x at 1: y") == "on x at 1: y"
 
 
 SITE, SITE_KEY = "here", b"a secret of the whole site"
@@ -248,11 +246,10 @@ def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
 @pytest.mark.usefixtures("key_file", "runs")
 def test_hosts_that_slurm_lists_are_known_without_a_run_tree(tmp_path: Path) -> None:
     sinfo = tmp_path / "bin" / "sinfo"
-    sinfo.parent.mkdir()
-    write_program(sinfo, "echo n7; echo n8; echo n7")
+    write_script(sinfo, "echo n7; echo n8; echo n7")
     hosts = pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym
     assert hosts == {at_site(host): host for host in ("n7", "n8")}
-    write_program(sinfo, "exit 1")
+    write_script(sinfo, "exit 1")
     assert pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym == {}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from measure.conftest import ENVIRON, Maker
 from support.json_files import edit
+from support.launches import link_record
 from support.synthetic import SyntheticTree
 
 from roundtrip.errors import UserError
@@ -98,30 +99,6 @@ def test_what_is_no_number_of_a_round_is_none(tmp_path: Path, number: Any) -> No
         assert records.read_round_number(tmp_path) is None
 
 
-_SETTINGS = {
-    "rtt_ms": 0.0, "rate_bit_s": 0, "loss": 0, "queue_bytes": 67108864, "seed": 1, "up": True,
-}  # fmt: skip
-
-
-def _status() -> dict[str, Any]:
-    direction = {"frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}
-    return {
-        **_SETTINGS,
-        **{"started_ns": 5, "changes": 2, "send_errors": 0},
-        "directions": [{"name": name, **direction} for name in ("A->B", "B->A")],
-        "self_test": {"asked_ms": 0.0, "min_ms": 0.031, "p50_ms": 0.04, "received": 25},
-    }
-
-
-def record(**after: Any) -> dict[str, Any]:
-    """Of an untouched link, but for what `after` says of it or of its first direction."""
-    status = _status()
-    for key, value in after.items():
-        (status["directions"][0] if key in status["directions"][0] else status)[key] = value
-    links = {"asked": dict(_SETTINGS), "before": _status(), "after": status}
-    return {"schema": 1, "holder": "job 7", **links, "broken": [], "status": 0}
-
-
 @pytest.mark.parametrize(
     ("after", "reason"),
     [
@@ -140,10 +117,10 @@ def record(**after: Any) -> dict[str, Any]:
     ],
 )
 def test_what_happened_to_the_link_is_the_reason(after: dict[str, Any], reason: str) -> None:
-    assert launch.link_failure_reason(record(**after)) == reason
+    assert launch.link_failure_reason(link_record(**after)) == reason
 
 
-SLOW = {**_status(), "rtt_ms": 4.0}
+SLOW = link_record()["before"] | {"rtt_ms": 4.0}
 
 
 @pytest.mark.parametrize(
@@ -155,19 +132,19 @@ SLOW = {**_status(), "rtt_ms": 4.0}
     ],
 )
 def test_a_link_may_be_wrong_die_or_be_taken_away(changes: dict[str, Any], fault: str) -> None:
-    assert launch.link_failure_reason(record() | changes) == fault
+    assert launch.link_failure_reason(link_record() | changes) == fault
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
     for declaration in ({"loss": 0.1}, {"rate_bit_s": 1e7}):
-        lease = record(dropped=3)
+        lease = link_record(dropped=3)
         for settings in (lease["asked"], lease["before"], lease["after"]):
             settings.update(declaration)
         assert launch.link_failure_reason(lease) == ""
 
 
 def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
-    lease = record()
+    lease = link_record()
     assert launch.max_one_way_ms(lease) == pytest.approx(1.0)
     assert launch.max_one_way_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
     slow_lease = copy.deepcopy(lease)
@@ -182,7 +159,7 @@ def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
 
 def test_a_launch_over_a_touched_link_fails(make_tree: Maker) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))
-    texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
+    texts = (json.dumps(link_record(cut=12)), json.dumps(link_record()), '{"schema": 1}')
     for number, text in enumerate(texts, 1):
         (tree.launch_folder(number, ENVIRON) / records.LINK_FILE).write_text(text)
     touched, untouched, damaged, other = scan_launches(tree.path)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.conftest import Maker, failing, failing_with, write_program
+from measure.conftest import Maker, failing, failing_with
 from support.json_files import edit
 from support.launches import write_launch
+from support.programs import write_script
 from support.software import CONTROLLER_LOST_MESSAGE, SLURM
 from support.synthetic import SyntheticTree
 
@@ -132,7 +133,7 @@ def test_a_job_that_waits_says_until_when() -> None:
 
 def test_slurm_is_not_asked_at_each_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"echo x >> {tmp_path}/calls\necho '9|PENDING|Licenses|N/A|N/A|{MINE}'"
-    write_program(tmp_path / "squeue", script)
+    write_script(tmp_path / "squeue", script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     queue = PendingJobs(SLURM, MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert {queue.query_status() for _ in range(9)} == {"job 9 has waited: Licenses"}
@@ -266,7 +267,6 @@ def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
 
 def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scontrol that gives one answer after the other, the last one for ever; its calls."""
-    (folder / "bin").mkdir()
     for number, answer in enumerate(answers, 1):
         (folder / f"answer-{number}").write_text(answer)
     calls = folder / "calls"
@@ -274,8 +274,8 @@ def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) 
 echo "$*" >> {calls}
 n=$(wc -l < {calls})
 cat {folder}/answer-$((n < {len(answers)} ? n : {len(answers)}))"""
-    write_program(folder / "bin" / "scontrol", script)
-    write_program(folder / "bin" / "squeue", "")  # an empty queue
+    write_script(folder / "bin" / "scontrol", script)
+    write_script(folder / "bin" / "squeue", "")  # an empty queue
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
     return calls
 

@@ -1,8 +1,9 @@
-"""Writes the files of a launch, as small as the readers allow."""
+"""The files of a launch, as small as the readers allow, and its link.json."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from roundtrip.measure import samples
 from roundtrip.sites.site import Case
@@ -23,6 +24,31 @@ RANK_IDENTITY = {
     "build": "gnu:2a2f4d8c4f8dc5dcc63f6789a50f3ab49f61e168",
     "program_sha256": "8b" * 32,
 }
+
+
+_LINK_SETTINGS = {
+    **{"rtt_ms": 0.0, "rate_bit_s": 0, "loss": 0},
+    **{"queue_bytes": 67108864, "seed": 1, "up": True},
+}
+
+
+def link_record(**after: Any) -> dict[str, Any]:
+    """link.json of an untouched link, but for what `after` says of it or of its first direction."""
+
+    def status() -> dict[str, Any]:
+        direction = {"frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}
+        return {
+            **_LINK_SETTINGS,
+            **{"started_ns": 5, "changes": 2, "send_errors": 0},
+            "directions": [{"name": name, **direction} for name in ("A->B", "B->A")],
+            "self_test": {"asked_ms": 0.0, "min_ms": 0.031, "p50_ms": 0.04, "received": 25},
+        }
+
+    end = status()
+    for key, value in after.items():
+        (end["directions"][0] if key in end["directions"][0] else end)[key] = value
+    links = {"asked": dict(_LINK_SETTINGS), "before": status(), "after": end}
+    return {"schema": 1, "holder": "job 7", **links, "broken": [], "status": 0}
 
 
 def write_launch(
