@@ -24,7 +24,6 @@ from support.nights import (
 
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
-from roundtrip.history import published as revisions
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis, manifest
@@ -255,16 +254,16 @@ def test_one_night_more_is_read_and_no_other(
     old_ledger = read(tmp_path)
     writer.night(3)
     paths: list[Path] = []
-    read_night = ledger.night.read_night
+    read_night = ledger.published.read_night
     monkeypatch.setattr(
-        ledger.night,
+        ledger.published,
         "read_night",
         lambda revision, *a: (paths.append(revision.path), read_night(revision, *a))[1],
     )
     new_ledger = read(tmp_path)
     assert [path.parent.name for path in paths] == ["2026-01-04"]
     assert new_ledger.nights.filter(pl.col("night") < start_time(3)).equals(old_ledger.nights)
-    cache_file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
+    cache_file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     cache_file.unlink()
     assert read(tmp_path).nights.equals(new_ledger.nights)
     assert read(tmp_path).provenance.equals(new_ledger.provenance)
@@ -274,12 +273,12 @@ def test_one_night_more_is_read_and_no_other(
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     NightWriter(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
-    file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
+    file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     cache_bytes = bytearray(file.read_bytes())
     cache_bytes[200] ^= 1
     file.write_bytes(cache_bytes if content is None else content)
     assert read(tmp_path).nights.equals(old_ledger.nights)
-    assert revisions.load_cache(file.parent).nights.height == old_ledger.nights.height
+    assert ledger.load_cache(file.parent).nights.height == old_ledger.nights.height
 
 
 def test_a_cache_of_other_code_is_made_anew(
@@ -288,11 +287,11 @@ def test_a_cache_of_other_code_is_made_anew(
     NightWriter(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
-    assert revisions.load_cache(folder).nights.height == 4
-    monkeypatch.setattr(revisions, "code_digest", lambda: "other code")
-    assert revisions.load_cache(folder).nights.is_empty()
+    assert ledger.load_cache(folder).nights.height == 4
+    monkeypatch.setattr(ledger, "code_digest", lambda: "other code")
+    assert ledger.load_cache(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(old_ledger.nights)
-    assert revisions.load_cache(folder).nights.height == 4
+    assert ledger.load_cache(folder).nights.height == 4
 
 
 def test_intervals_of_all_nights_have_the_level_of_the_site(

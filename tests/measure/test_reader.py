@@ -20,7 +20,7 @@ from support.synthetic import SyntheticTree
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import importer, published
+from roundtrip.history import importer, ledger, published
 from roundtrip.measure import bundle, manifest, reader, samples
 from roundtrip.measure.reader import ReaderProcess, ReadingLimits
 
@@ -132,12 +132,12 @@ def test_large_samples_are_read_alike(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_cache_that_unpacks_to_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    published.save_cache(tmp_path, published.Cache(stamps={"one": "two"}))
-    assert published.load_cache(tmp_path).stamps == {"one": "two"}
+    ledger.save_cache(tmp_path, published.PublishedNights(stamps={"one": "two"}))
+    assert ledger.load_cache(tmp_path).stamps == {"one": "two"}
     monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 150 << 20)
-    with zipfile.ZipFile(tmp_path / published.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / ledger.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("more.parquet", bytes(200 << 20))
-    assert not published.load_cache(tmp_path).stamps
+    assert not ledger.load_cache(tmp_path).stamps
 
 
 def _gzip(head: bytes, part: bytes, end: bytes = b"") -> Callable[[Path], None]:

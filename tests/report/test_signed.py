@@ -21,7 +21,7 @@ from support.synthetic import SyntheticTree
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.files import sha256
-from roundtrip.history import ledger, published
+from roundtrip.history import ledger
 from roundtrip.measure import bundle, manifest, signature, store
 from roundtrip.report import public, publish
 from roundtrip.report.pages import write
@@ -158,7 +158,7 @@ def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
 def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
     NightWriter(tmp_path, series=10).write(3)
     old_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    file = tmp_path / CAMPAIGN / SITE / published.CACHE_FILE
+    file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     buffer = BytesIO()
@@ -167,9 +167,9 @@ def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in {**parts, "nights.parquet": buffer.getvalue()}.items():
             archive.writestr(name, content)
-    assert published.load_cache(file.parent).nights.is_empty()
+    assert ledger.load_cache(file.parent).nights.is_empty()
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights.equals(old_ledger.nights)
-    assert published.load_cache(file.parent).nights.height == old_ledger.nights.height
+    assert ledger.load_cache(file.parent).nights.height == old_ledger.nights.height
 
 
 def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:

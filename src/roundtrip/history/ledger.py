@@ -1,25 +1,37 @@
 """The history of a campaign on a site: read from its published reports, and put in bundles.
 
 A bundle contains the nights before it; its report is judged against these only.
+
+The cache is a zip file beside the nights, derived from their bundles, with a proof by the key of
+the site: a cache that anybody else wrote or changed is ignored.  A cached night is valid until a
+file of its bundle, or a key that may sign for the site, changes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import hmac
+import io
+import json
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import imported_nights, night, night_rows, nodes, published
+from roundtrip.history import imported_nights, night_rows, nodes, published
 from roundtrip.history.annotations import ACCEPTED_KIND as KIND
 from roundtrip.history.annotations import Annotation, notes_on_nights, rename_cases, set_left_out
-from roundtrip.history.night import MeasuredNight
-from roundtrip.history.night_rows import PAIRS, SERIES
-from roundtrip.history.published import Cache, Revision
-from roundtrip.measure import bundle_tables, manifest, reader, signature, store
+from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
+from roundtrip.history.published import MeasuredNight, PublishedNights, Revision
+from roundtrip.measure import bundle_tables, manifest, pseudonyms, reader, signature, store
 from roundtrip.measure.columns import Row, table_columns
 from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.signature import Signature
@@ -41,6 +53,15 @@ _ROW_TYPE_BY_TABLE: Mapping[str, type[Row]] = {
     "left_out": night_rows.LeftOut,
 }
 _REQUIRED_TABLES = ("nights", "provenance")
+CACHE_FILE = ".history.zip"
+_INDEX, _PROOF = "index.json", "proof"
+_SCHEMA_BY_CACHED_FILE = {
+    "nights.parquet": NIGHTS,
+    "provenance.parquet": PROVENANCE,
+    "pairs.parquet": PAIRS,
+}
+#: Libraries whose versions also determine values and pages.
+_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 def _table_frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
@@ -98,13 +119,13 @@ def read_ledger(
     revisions, new_warnings = _unique_revisions(revisions)
     warnings += new_warnings
     stamps = {revision.digest: store.folder_stamp(revision.bundle) for revision in revisions}
-    old_cache = published.load_cache(folder)
+    old_cache = load_cache(folder)
     same_cache = old_cache.part(dict(stamps.items() & old_cache.stamps.items()))
     changed = {each.digest: each for each in revisions if each.digest not in same_cache.stamps}
     additions, new_warnings = _read_revisions(changed, stamps, campaign, site)
     new_cache = same_cache.joined(additions)
     if new_cache.stamps != old_cache.stamps:
-        published.save_cache(folder, new_cache)
+        save_cache(folder, new_cache)
     tables = [frame.select("digest", "night") for frame in (new_cache.nights, new_cache.pairs)]
     starts = dict(pl.concat(tables).unique().iter_rows())
     digests = {starts[each.digest]: each.digest for each in revisions if each.digest in starts}
@@ -192,25 +213,25 @@ def _imported_ledger(folder: Path, site: str) -> Ledger:
 
 def _read_revisions(
     revisions: Mapping[str, Revision], stamps: Mapping[str, str], campaign: str, site: str
-) -> tuple[Cache, list[str]]:
+) -> tuple[PublishedNights, list[str]]:
     """Read revisions that are not in the cache, by digest; also return warnings."""
     if not revisions:
-        return Cache(), []
+        return PublishedNights(), []
     thresholds = published.site_thresholds(site)
     level = thresholds.statistics.confidence_level
     decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
-    additions = Cache()
+    additions = PublishedNights()
     decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
     for start in range(0, len(decodable), _NIGHTS_PER_BATCH):
         batch: list[MeasuredNight] = []
         for revision in decodable[start : start + _NIGHTS_PER_BATCH]:
             try:
-                batch.append(night.read_night(revision, campaign, site))
+                batch.append(published.read_night(revision, campaign, site))
             except UserError as error:
                 reason = published.error_without_folder(revision.path, error)
                 warnings.append(f"{revision.path}: {reason}")
-        part, faults = night.join_nights(batch, level)
+        part, faults = published.join_nights(batch, level)
         additions = additions.joined(part)
         warnings += [f"{revisions[digest].path}: {fault}" for digest, fault in faults.items()]
     series = nodes.node_series(additions.pairs, thresholds.nodes, level)
@@ -228,6 +249,75 @@ def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
                 decoder.require_decodable([file for file in tables if file.is_file()])
             except UserError as error:
                 yield revision.path, published.error_without_folder(revision.path, error)
+
+
+@functools.cache
+def code_digest() -> str:
+    """A text that changes with any file of the package, since this may change values and pages."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            name = file.relative_to(package)
+            digest.update(f"{name} {files.sha256(file.read_bytes())}\n".encode())
+    versions = [metadata.version(name) for name in _LIBRARIES]
+    return " ".join([digest.hexdigest(), *versions])
+
+
+def _cache_format(site: str) -> str:
+    """A text that changes with this package, the site's thresholds, or its signers."""
+    thresholds = repr(published.site_thresholds(site)).encode()
+    site_digest = hashlib.sha256(thresholds + signature.signature_cache_key(site)).hexdigest()
+    return f"{code_digest()} {site_digest}"
+
+
+def load_cache(site: Path) -> PublishedNights:
+    """The cache of a campaign on a site; an empty one if it is missing, outdated or not authentic.
+
+    Its tables are decoded in this process, because its digest shows that this user wrote them.
+    """
+    file = store.file_path(site, CACHE_FILE)
+    if not file.is_file():
+        return PublishedNights()
+    try:
+        with zipfile.ZipFile(file) as archive:
+            limit = reader.ReadingLimits.for_size(file.stat().st_size).memory_bytes
+            if sum(member.file_size for member in archive.infolist()) > limit:
+                return PublishedNights()
+            parts = {name: archive.read(name) for name in (_INDEX, *_SCHEMA_BY_CACHED_FILE)}
+            proof = archive.read(_PROOF).decode()
+        right_proof = pseudonyms.site_hmac(site.name, *parts.values())
+        if not proof or not hmac.compare_digest(proof, right_proof):
+            return PublishedNights()
+        index = json.loads(parts[_INDEX])
+        if index["format"] != _cache_format(site.name):
+            return PublishedNights()
+        tables = [pl.read_parquet(io.BytesIO(parts[name])) for name in _SCHEMA_BY_CACHED_FILE]
+        if [dict(table.schema) for table in tables] != [*_SCHEMA_BY_CACHED_FILE.values()]:
+            return PublishedNights()
+        nights, facts, pairs = tables
+        signatures = {digest: Signature(*entry) for digest, entry in index["signed"].items()}
+        return PublishedNights(nights, facts, index["stamps"], pairs, signatures)
+    except (Exception, pl.exceptions.PanicException):
+        return PublishedNights()
+
+
+def save_cache(site: Path, cache: PublishedNights) -> None:
+    """Replace the cache in a folder atomically; do nothing if the folder cannot be written."""
+    signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signatures.items()}
+    index = {"format": _cache_format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
+    parts = [json.dumps(index).encode()]
+    for frame in (cache.nights, cache.provenance, cache.pairs):
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd", compression_level=1)
+        parts.append(buffer.getvalue())
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w") as archive:
+        for member, part in zip((_INDEX, *_SCHEMA_BY_CACHED_FILE), parts, strict=True):
+            archive.writestr(member, part)
+        archive.writestr(_PROOF, pseudonyms.site_hmac(site.name, *parts))
+    with contextlib.suppress(OSError):
+        store.replace_derived_file(site, CACHE_FILE, output.getvalue())
 
 
 def has_history(bundle_manifest: Manifest) -> bool:

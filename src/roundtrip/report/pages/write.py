@@ -103,7 +103,7 @@ def read_history_source(site: Path) -> HistorySource:
     }
     reports, campaign, _ = store.split_site_folder(site)
     parts = [
-        *(published.code_digest(), f"{campaign}/{site.name}"),
+        *(ledger.code_digest(), f"{campaign}/{site.name}"),
         *(thresholds.toml_text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [

@@ -30,7 +30,7 @@ from roundtrip.content.blocks import (
 )
 from roundtrip.content.data import BundleData
 from roundtrip.content.nights import JudgedSeries, NightVerdicts
-from roundtrip.history import night
+from roundtrip.history import published
 from roundtrip.history.annotations import accepted_levels, left_out_annotations, set_left_out
 from roundtrip.history.facts import bundle_facts
 from roundtrip.history.night_rows import PROVENANCE, SERIES
@@ -107,7 +107,7 @@ def judge_bundle_nights(data: BundleData) -> NightVerdicts:
     rows = data.launch_medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
     tonight = set_left_out(
-        pl.concat([night.summarize_medians(rows, level), data.node_series]),
+        pl.concat([published.summarize_medians(rows, level), data.node_series]),
         left_out_annotations(data.past_nights.left_out, start),
     )
     placement = data.placement.select("launch", "rank", "cpus")
