@@ -15,16 +15,10 @@ import numpy as np
 import polars as pl
 
 from roundtrip import paths
+from roundtrip.cause import questions
 from roundtrip.cause.facts import Ending, NewFacts, find_causes
 from roundtrip.cause.order import find_changes
-from roundtrip.cause.questions import (
-    DrawNoise,
-    evidence,
-    evidence_threshold,
-    is_evaluation_due,
-    is_within,
-    simulate,
-)
+from roundtrip.cause.questions import DrawNoise, simulate
 from roundtrip.stats.sequential import Floats
 from tools.bench.sequential import describe_rate
 
@@ -88,12 +82,12 @@ def single_fact_search(
             new, old = draw(2)
             logs.append(effect(frozenset([fact])) + new - old)
             launches += 2
-            if not is_evaluation_due(len(logs)):
+            if not questions.is_evaluation_due(len(logs)):
                 continue
-            if evidence(logs) >= evidence_threshold(0.05 / len(facts)):
+            if questions.evidence(logs) >= questions.evidence_threshold(0.05 / len(facts)):
                 named_causes.add(fact)
                 break
-            if is_within(logs, full_effect / 2, 0.05 / len(facts)):
+            if questions.is_within(logs, full_effect / 2, 0.05 / len(facts)):
                 break
     return named_causes, launches
 

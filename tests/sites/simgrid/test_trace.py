@@ -9,13 +9,7 @@ from support.programs import CHECKOUT, write_script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
-from roundtrip.sites.simgrid import (
-    SimulatedPlatform,
-    Trace,
-    record_trace,
-    replay_trace,
-    write_timed_section,
-)
+from roundtrip.sites.simgrid import Trace, write_timed_section
 
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
 PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
@@ -136,7 +130,7 @@ def trace(tmp_path: Path) -> Trace:
     return write_timed_section(RECORDED / "trace.txt", tmp_path / "cut")
 
 
-def grid(host_flops: float, added_rtt_ms: float = 0) -> SimulatedPlatform:
+def grid(host_flops: float, added_rtt_ms: float = 0) -> simgrid.SimulatedPlatform:
     return simgrid.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
 
 
@@ -146,7 +140,7 @@ GOLDEN = {2e8: 0.0252418, 2e9: 0.00813774}
 
 @pytest.mark.parametrize("host_flops", GOLDEN)
 def test_a_replay_takes_the_same_time_everywhere(trace: Trace, host_flops: float) -> None:
-    seconds = [replay_trace(trace, grid(host_flops)) for _ in range(2)]
+    seconds = [simgrid.replay_trace(trace, grid(host_flops)) for _ in range(2)]
     assert seconds[0] == seconds[1]
     assert seconds[0] == pytest.approx(GOLDEN[host_flops], rel=1e-12)
     # The launch was recorded at 2e8 flop/s, where it took 25.2126 ms with a clock that took time.
@@ -158,7 +152,7 @@ def test_a_trace_that_waits_for_ever_is_refused(trace: Trace) -> None:
     file = trace.files[1]
     file.write_text(file.read_text().replace("1 finalize", "1 recv 0 0 8 0\n1 finalize"))
     with pytest.raises(UserError, match="(?i)deadlock"):
-        replay_trace(trace, grid(2e8))
+        simgrid.replay_trace(trace, grid(2e8))
 
 
 def test_smpirun_splits_words_at_blanks_so_none_is_taken(tmp_path: Path) -> None:
@@ -216,12 +210,12 @@ def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
     for lines, ranks in ((files, 2), ((*files, marker), 4)):
         install(*lines)
         with pytest.raises(UserError, match=f"did not end with its end marker on {ranks} ranks"):
-            record_trace(["program"], ranks, grid, folder)
+            simgrid.record_trace(["program"], ranks, grid, folder)
         assert not folder.exists()
     install(*files, marker)
-    assert record_trace(["program"], 2, grid, folder).ranks == 2
+    assert simgrid.record_trace(["program"], 2, grid, folder).ranks == 2
     assert (folder / "run.json").read_text() == "{}\n"
     install(": > samples.csv", f"cp -r {RECORDED}/. .", marker)
     with pytest.raises(FileNotFoundError):
-        record_trace(["program"], 2, grid, tmp_path / "other")
+        simgrid.record_trace(["program"], 2, grid, tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -14,16 +14,6 @@ from support.programs import run_program, write_script
 from roundtrip import paths
 from roundtrip.sites.machine import installed_packages
 from roundtrip.sites.toolchains import build, spec
-from roundtrip.sites.toolchains.build import (
-    check_toolchain,
-    distribution_mpi_program,
-    fill_boost_headers,
-    fill_boost_sources,
-    fill_mpi_prefix,
-    fill_simulator_prefix,
-    selftest_faults,
-    write_two_host_platform,
-)
 from roundtrip.sites.toolchains.spec import (
     Boost,
     Mpi,
@@ -50,12 +40,12 @@ def openmpi(monkeypatch: pytest.MonkeyPatch) -> ToolchainPlan:
 
 
 def test_right_answer(openmpi: ToolchainPlan) -> None:
-    assert selftest_faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
+    assert build.selftest_faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
     mpich = toolchain_plan(TOOLCHAINS["mpich40-boost174"])
-    assert selftest_faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
+    assert build.selftest_faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
     smpi = toolchain_plan(TOOLCHAINS["smpi-boost181"])
     answer = "SMPI Version 3.32. Copyright The SimGrid Team"
-    assert selftest_faults(smpi, f"2\n321\n1_81\n{answer}\n") == []
+    assert build.selftest_faults(smpi, f"2\n321\n1_81\n{answer}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +61,7 @@ def test_right_answer(openmpi: ToolchainPlan) -> None:
     ],
 )
 def test_wrong_answers(openmpi: ToolchainPlan, output: str, fault: str) -> None:
-    (message,) = selftest_faults(openmpi, output)
+    (message,) = build.selftest_faults(openmpi, output)
     assert fault in message
 
 
@@ -103,7 +93,7 @@ def test_built_toolchain(name: str, tmp_path: Path) -> None:
     assert record["key"] == plan.key
     assert record["mpi"]["version"] == plan.mpi.version
     assert record["boost"]["version"] == plan.toolchain.boost.version
-    check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
+    build.check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
 
 
 @pytest.mark.live
@@ -111,7 +101,7 @@ def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
     plan, prefix, _ = built("openmpi41-boost181")
     _, _, mpi = built("mpich40-boost181")
     with pytest.raises(BuildError):
-        check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
+        build.check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
 
 
 BOOST = Boost("boost175", "1.75")
@@ -136,8 +126,8 @@ def take_boost(folder: Path) -> list[str]:
     headers, sources = folder / "headers", folder / "sources"
     for place in (headers, sources):
         place.mkdir()
-    fill_boost_headers(BOOST, archive, headers)
-    fill_boost_sources(BOOST, archive, sources)
+    build.fill_boost_headers(BOOST, archive, headers)
+    build.fill_boost_sources(BOOST, archive, sources)
     files = [path for place in (headers, sources) for path in place.rglob("*") if path.is_file()]
     return sorted(str(path.relative_to(folder)) for path in files)
 
@@ -186,12 +176,12 @@ def test_where_boost_cannot_be_had_one_line_says_what_would_do(
 def test_programs_of_an_mpi_are_where_fedora_s_kin_have_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert distribution_mpi_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
+    assert build.distribution_mpi_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
     program = tmp_path / "nompi" / "bin" / "mpicc"
     program.parent.mkdir(parents=True)
     program.touch()
     monkeypatch.setattr(build, "FEDORA_LIBRARY_FOLDER", tmp_path)
-    assert distribution_mpi_program("mpicc", "nompi") == program
+    assert build.distribution_mpi_program("mpicc", "nompi") == program
 
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
@@ -201,7 +191,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     program = tmp_path / "with space" / "mpicxx.real"
     write_script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
     monkeypatch.setattr(build, "distribution_mpi_program", lambda name, family: program)
-    fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
+    build.fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
     result = run_program(*command, check=True, env=environment)
@@ -210,7 +200,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
 def test_debian_prefix_has_the_uniform_names_and_no_link_out(tmp_path: Path, mpi: Mpi) -> None:
-    fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
+    build.fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     names = {file.name for file in (tmp_path / "bin").iterdir()}
     assert names == {"mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert f"/usr/bin/mpicc.{mpi.family}" in (tmp_path / "bin" / "mpicc").read_text()
@@ -225,7 +215,7 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     (tmp_path / "prefix").mkdir()
     mpi = MPIS["openmpi50"].model_copy(update=changes)
     with pytest.raises(BuildError, match="installing the MPI wheel failed") as error:
-        fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path / "prefix")
+        build.fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path / "prefix")
     assert "DO NOT MATCH THE HASHES" in error.value.output
 
 
@@ -253,7 +243,7 @@ def test_scripts_point_into_the_prefix_and_wrappers_define_macros(tmp_path: Path
     (tmp_path / "work").mkdir()
     place = tmp_path / "with space"
     place.mkdir()
-    fill_simulator_prefix(MADE.mpi, _Packages(tmp_path / "work", tmp_path / "log"), place)
+    build.fill_simulator_prefix(MADE.mpi, _Packages(tmp_path / "work", tmp_path / "log"), place)
     names = {path.name for path in (place / "bin").iterdir()}
     assert names == {"smpicc", "smpicxx", "smpirun", "mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert "CXX=/usr/bin/g++\n" in (place / "usr" / "bin" / "smpicxx").read_text()
@@ -285,7 +275,7 @@ def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
 
 
 def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
-    _, platform, _, hosts = map(Path, write_two_host_platform(tmp_path))
+    _, platform, _, hosts = map(Path, build.write_two_host_platform(tmp_path))
     (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
     last_number = int(cluster.attrib["radical"].removeprefix("0-"))
     names = [f"{cluster.attrib['prefix']}{number}" for number in range(last_number + 1)]

@@ -22,20 +22,8 @@ from functools import partial
 from pathlib import Path
 
 from roundtrip.sites.machine import distributor_name
-from roundtrip.sites.toolchains.spec import (
-    BOOST_COMPILE_FLAGS,
-    CC,
-    CXX,
-    Boost,
-    Mpi,
-    Toolchain,
-    ToolchainPlan,
-    boost_part_key,
-    has_apt,
-    is_library_version,
-    toolchain_plan,
-    user_boost_tar,
-)
+from roundtrip.sites.toolchains import spec
+from roundtrip.sites.toolchains.spec import CC, CXX, Boost, Mpi, Toolchain, ToolchainPlan
 from roundtrip.sites.toolchains.store import (
     AptClient,
     BuildError,
@@ -154,7 +142,7 @@ _FLAGS_BY_BOOST_LIBRARY = {
 
 def fill_boost_headers(boost: Boost, apt_client: AptClient, folder: Path) -> None:
     """Fill `folder` with include/boost."""
-    if user_boost_tar() or not has_apt():
+    if spec.user_boost_tar() or not spec.has_apt():
         options = ["--strip-components=1"]
         _unpack(
             apt_client.download_boost_tar(boost),
@@ -223,7 +211,7 @@ def compile_boost_libraries(
             output = objects / library / f"{source.stem}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
             flags = [
-                *BOOST_COMPILE_FLAGS,
+                *spec.BOOST_COMPILE_FLAGS,
                 *_FLAGS_BY_BOOST_LIBRARY[library],
                 "-w",
                 "-isystem",
@@ -282,7 +270,7 @@ def selftest_faults(plan: ToolchainPlan, output: str) -> list[str]:
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         faults.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
     prefix = plan.toolchain.mpi.family_table.answers
-    if not is_library_version(library, prefix, plan.mpi.version, exactly=True):
+    if not spec.is_library_version(library, prefix, plan.mpi.version, exactly=True):
         faults.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return faults
 
@@ -312,7 +300,7 @@ def check_toolchain(plan: ToolchainPlan, prefix: Path, mpi: Path, log: Path) -> 
 
 def pending_plans(toolchains: Sequence[Toolchain], store: ToolchainStore) -> list[ToolchainPlan]:
     """Return the plans of the toolchains that are missing or stale."""
-    plans = [toolchain_plan(toolchain) for toolchain in toolchains]
+    plans = [spec.toolchain_plan(toolchain) for toolchain in toolchains]
     return [p for p in plans if store.find_linked_key(p.toolchain.name) != p.key]
 
 
@@ -349,7 +337,7 @@ def _make_toolchain(
 ) -> None:
     toolchain, boost, log = plan.toolchain, plan.toolchain.boost, apt_client.log
     say = partial(report, toolchain.name)
-    headers = boost_part_key(boost, "headers")
+    headers = spec.boost_part_key(boost, "headers")
     say(f"Boost {boost.version}: headers")
     store.ensure_unit(headers, partial(fill_boost_headers, boost, apt_client))
     (prefix / "include").symlink_to(Path("..") / headers / "include")
@@ -361,14 +349,14 @@ def _make_toolchain(
     else:
         say(f"Boost {boost.version}: sources")
         make_sources = partial(fill_boost_sources, boost, apt_client)
-        sources = store.ensure_unit(boost_part_key(boost, "sources"), make_sources)
+        sources = store.ensure_unit(spec.boost_part_key(boost, "sources"), make_sources)
         compile_boost_libraries(
             plan, sources, prefix, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        supplier = "a tar file's" if user_boost_tar() else f"{distributor_name()}'s"
+        supplier = "a tar file's" if spec.user_boost_tar() else f"{distributor_name()}'s"
         origin, flags = (
             f"built from {supplier} boost{boost.series} sources",
-            list(BOOST_COMPILE_FLAGS),
+            list(spec.BOOST_COMPILE_FLAGS),
         )
     say("self-test: two ranks")
     check_toolchain(plan, prefix, mpi, log)

@@ -28,13 +28,8 @@ from pathlib import Path
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import schedulers
-from roundtrip.sites.toolchains.spec import (
-    Boost,
-    Toolchain,
-    has_apt,
-    toolchain_plan,
-    user_boost_tar,
-)
+from roundtrip.sites.toolchains import spec
+from roundtrip.sites.toolchains.spec import Boost, Toolchain
 
 _COMPLETE_FILE = ".complete"
 
@@ -112,7 +107,7 @@ def toolchain_states(toolchains: Iterable[Toolchain], store: ToolchainStore) -> 
     for toolchain in toolchains:
         link_key = store.find_linked_key(toolchain.name)
         try:
-            plan_key = toolchain_plan(toolchain).key
+            plan_key = spec.toolchain_plan(toolchain).key
         except UserError:
             plan_key = None
         state_by_name[toolchain.name] = (
@@ -297,9 +292,9 @@ class AptClient:
 
     def download_boost_tar(self, boost: Boost) -> Path:
         """Return the tar file of Boost: $ROUNDTRIP_BOOST, or that of the source package."""
-        if tar_file := user_boost_tar():
+        if tar_file := spec.user_boost_tar():
             return tar_file
-        if has_apt():
+        if spec.has_apt():
             return self.download_source(f"boost{boost.series}")
         if not shutil.which("dnf"):
             remedy = "set ROUNDTRIP_BOOST to its tar file"

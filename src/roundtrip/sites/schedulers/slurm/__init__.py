@@ -11,17 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites.schedulers.interface import (
-    MAINTENANCE,
-    PREEMPTION,
-    Allocation,
-    LauncherOptions,
-    Maintenance,
-    NoAnswerError,
-    PendingJob,
-    Scheduler,
-    command_output,
-)
+from roundtrip.sites.schedulers import interface
+from roundtrip.sites.schedulers.interface import Maintenance, PendingJob, Scheduler, command_output
 from roundtrip.sites.schedulers.slurm import facts, site
 from roundtrip.sites.schedulers.slurm.facts import expand_host_list, parse_scontrol_records
 
@@ -61,7 +52,7 @@ class Slurm(Scheduler):
     reframe_schedulers = ("slurm", "squeue")
     step_launchers = ("srunalloc",)
     launcher = "srun"
-    launcher_options = LauncherOptions(
+    launcher_options = interface.LauncherOptions(
         bind=("--cpu-bind=cores",),
         one_socket=("--distribution=block:block",),
         two_sockets=("--distribution=block:cyclic",),
@@ -153,7 +144,7 @@ class Slurm(Scheduler):
             return
         error = process.stderr.strip()
         if self.is_no_answer_message(error):
-            raise NoAnswerError(error)
+            raise interface.NoAnswerError(error)
         raise UserError(f"{problem}: {error.splitlines()[-1] if error else 'no reason given'}")
 
     def find_pending_job(
@@ -183,7 +174,7 @@ class Slurm(Scheduler):
         )
         return own, others
 
-    def parse_allocation(self, text: str) -> Allocation:
+    def parse_allocation(self, text: str) -> interface.Allocation:
         lines = text.splitlines()
         variables = dict(line.split("=", 1) for line in lines if "=" in line)
         node_list = variables.get("SLURM_JOB_NODELIST", "")
@@ -192,16 +183,16 @@ class Slurm(Scheduler):
             raise ValueError(f"{node_list[:60]!r} is no list of nodes")
         submit_host = variables.get("SLURM_SUBMIT_HOST", "").split(".")[0].casefold()
         job = variables.get("SLURM_JOB_ID", "")
-        return Allocation(
+        return interface.Allocation(
             nodes, submit_host, job, _describe_other_jobs(lines, nodes, variables), "Slurm"
         )
 
     def displacement_reason(self, reason: str, error: str) -> str:
         if _PREEMPTION_PATTERN.search(error):
-            return PREEMPTION
+            return interface.PREEMPTION
         # The reason of a pending job, for which ReFrame cancels it.
         is_maintenance = re.search(r"ReqNodeNotAvail, ?Reserved for maintenance", reason)
-        return MAINTENANCE if is_maintenance else ""
+        return interface.MAINTENANCE if is_maintenance else ""
 
     def nodes_down(self, error: str, nodes: Sequence[str]) -> set[str]:
         node_numbers = {int(number) for number in _MISSING_STEP_PATTERN.findall(error)}
