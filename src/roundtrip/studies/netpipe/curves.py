@@ -27,6 +27,7 @@ from roundtrip.studies.netpipe import (
     HALF_ROUND_TRIP,
     METRIC_BY_MODE,
     STUDY,
+    Thresholds,
     derived,
     is_pingpong,
 )
@@ -72,6 +73,8 @@ class NetPIPECurves(Panels[Panel]):
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         self.samples = derived.time_samples(self.samples).filter(pl.col("phase") == "measure")
+        self.settings = data.analysis.study_thresholds(Thresholds)
+        self.levels = data.analysis.statistics.for_study(STUDY.name)
 
     def point_series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The key of the history series of a variant at one size, in the metric of its mode."""
@@ -188,9 +191,7 @@ def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel])
     return Gallery(caption, figures)
 
 
-def ratio_gallery(
-    name: str, curves: NetPIPECurves, panels: Sequence[Panel], margin: float
-) -> Gallery | None:
+def ratio_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> Gallery | None:
     """Ratios of the published statements, all on the same axes; None if nothing is compared.
 
     A figure for each panel, for ping-pong also one of published ratios.  A second view shows all
@@ -219,6 +220,7 @@ def ratio_gallery(
         "Near 1": Axis(title, Unit.RATIO, _MIN_AXIS_RATIO, top, is_log=False),
         "All": Axis(title, Unit.RATIO, lowest, 2.0, is_log=True),
     }
+    margin = curves.levels.equivalence_margin
     rules, strip = (ReferenceLine(1.0),), (1 / (1 + margin), 1 + margin)
 
     def views(drawing: Drawing) -> tuple[View, ...]:

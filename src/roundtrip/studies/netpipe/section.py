@@ -29,7 +29,6 @@ from roundtrip.content.blocks import (
     text_items,
 )
 from roundtrip.content.data import BundleData
-from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import min_launches_for_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
@@ -70,17 +69,17 @@ Finding = shared.Finding[PublishedStatement, Panel]
 
 
 def statement_findings(
-    panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict], settings: Thresholds, levels: Levels
+    curves: NetPIPECurves, panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict]
 ) -> list[Finding]:
     """The finding on each of PUBLISHED_STATEMENTS in one panel."""
-    results = []
+    results, settings = [], curves.settings
     for statement in PUBLISHED_STATEMENTS:
         least = 0 if statement.expectation == "on par" else settings.many_bytes
         sizes = tuple(size for size in settings.compared_sizes if size >= least)
         pair = statement.variant, statement.base
         size_verdicts = shared.size_verdicts(verdicts, STUDY, panel, pair, sizes)
         claims = [claim for _, claim in size_verdicts]
-        outcome = _statement_outcome(statement.expectation, claims, settings, levels)
+        outcome = _statement_outcome(curves, statement.expectation, claims)
         results.append(
             Finding(
                 statement=statement,
@@ -96,7 +95,7 @@ def statement_findings(
 
 
 def _statement_outcome(
-    expectation: str, size_verdicts: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
+    curves: NetPIPECurves, expectation: str, size_verdicts: Sequence[ClaimVerdict]
 ) -> str:
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
     if not size_verdicts:
@@ -109,11 +108,8 @@ def _statement_outcome(
         agrees = verdicts == {Verdict.SLOWER}
         differs = bool(verdicts & {Verdict.FASTER, Verdict.ON_PAR})
     else:
-        bound = settings.great_loss
-        agrees = all(
-            claim.interval.within(0, bound) and claim.q < levels.false_discovery_level
-            for claim in size_verdicts
-        )
+        bound, level = curves.settings.great_loss, curves.levels.false_discovery_level
+        agrees = all(claim.interval.within(0, bound) and claim.q < level for claim in size_verdicts)
         differs = any(claim.interval.is_above(bound) for claim in size_verdicts)
     if agrees or not differs:
         return AGREES if agrees else OPEN
@@ -267,17 +263,15 @@ class Section:
     def __init__(self, data: BundleData) -> None:
         self._data = data
         self._curves = NetPIPECurves(data)
-        self._settings = data.analysis.study_thresholds(Thresholds)
-        self._levels = data.analysis.statistics.for_study(STUDY.name)
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
-        return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
+        return ratios_by_arm_claim(STUDY, self._curves, self._curves.settings.compared_sizes)
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
         verdict_by_claim = arm_claim_verdicts(verdicts, STUDY)
         all_findings = [
-            statement_findings(panel, verdict_by_claim, self._settings, self._levels)
+            statement_findings(curves, panel, verdict_by_claim)
             for panel in curves.panels
             if panel.is_pingpong
         ]
@@ -287,19 +281,18 @@ class Section:
             blocks += [
                 Heading(3, "What the study says, and what we find"),
                 statement_table(groups),
-                Paragraph(_outcome_legend(self._settings, self._levels.equivalence_margin)),
+                Paragraph(_outcome_legend(curves.settings, curves.levels.equivalence_margin)),
                 *(
                     tables.finding_table(curves, number, group)
                     for number, group in enumerate(zip(*groups, strict=True), 1)
                 ),
             ]
-        blocks += tables.wan_blocks(curves, curves.panels)
+        blocks += tables.wan_blocks(curves)
         picture = None
-        margin = self._levels.equivalence_margin
         by_setting = groupby(curves.panels, key=lambda panel: panel.setting)
         for number, (setting, group) in enumerate(by_setting, 1):
             panels = list(group)
-            ratios = ratio_gallery(f"netpipe-{number}-ratio", curves, panels, margin)
+            ratios = ratio_gallery(f"netpipe-{number}-ratio", curves, panels)
             rates = bandwidth_gallery(f"netpipe-{number}-bandwidth", curves, panels)
             galleries = [ratios, rates] if ratios else [rates]
             picture = picture or galleries.pop(0)
@@ -334,7 +327,7 @@ class Section:
         ratios = curves.statement_ratio_intervals
         ratio_panels = [panel for panel in panels if curves.panel_rows(ratios, panel).height]
         if ratio_panels:
-            yield tables.ratio_table(curves, ratio_panels, verdicts, self._settings.compared_sizes)
+            yield tables.ratio_table(curves, ratio_panels, verdicts)
         yield tables.rate_table(curves, panels)
         if panels[0].is_pingpong:
             yield tables.latency_table(curves, panels)

@@ -38,13 +38,10 @@ from roundtrip.units import Quantity, Unit
 
 
 def ratio_table(
-    curves: NetPIPECurves,
-    panels: Sequence[Panel],
-    verdicts: Mapping[ArmClaim, ClaimVerdict],
-    sizes: Sequence[int],
+    curves: NetPIPECurves, panels: Sequence[Panel], verdicts: Mapping[ArmClaim, ClaimVerdict]
 ) -> Table:
     """Ratios of all variants to raw MPI at the compared sizes, below the bandwidths of raw MPI."""
-    rows, title = [], ARMS[RAW_MPI].title
+    rows, title, sizes = [], ARMS[RAW_MPI].title, curves.settings.compared_sizes
     for panel in panels:
         launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launch_count}"
         base = Cell((title, f" (base), {Unit.MB_S}, {launches}"), unit=Unit.MB_S)
@@ -179,10 +176,12 @@ def _smaller_size_cell(
 _LARGE_MESSAGE_BYTES = 65536
 
 
-def wan_blocks(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[Block]:
+def wan_blocks(curves: NetPIPECurves) -> list[Block]:
     """Latency and bandwidth by transport; [] without launches over an emulated WAN."""
     rtts = {
-        panel: panel.rtt_ms for panel in panels if panel.is_pingpong and panel.rtt_ms is not None
+        panel: panel.rtt_ms
+        for panel in curves.panels
+        if panel.is_pingpong and panel.rtt_ms is not None
     }
     if not rtts:
         return []

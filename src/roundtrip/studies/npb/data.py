@@ -30,6 +30,7 @@ from roundtrip.studies.npb import (
     TCP,
     UDP,
     UPSTREAM,
+    Thresholds,
     base_rank_count,
     derived,
     shares_memory,
@@ -141,6 +142,7 @@ class NPBLaunches:
 
     def __init__(self, data: BundleData) -> None:
         self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
+        self.settings = data.analysis.study_thresholds(Thresholds)
         self.is_abba = data.is_abba
         launches = data.launches.filter(pl.col("study") == STUDY.name)
         titles = launches.filter(pl.col("toolchain") != pl.col("environ"))

@@ -28,7 +28,6 @@ from roundtrip.studies.npb import (
     TRIAL_CLASSES,
     UDP,
     UPSTREAM,
-    Thresholds,
     derived,
     describe_published_speedup,
 )
@@ -78,10 +77,7 @@ class Finding:
 
 
 def statement_findings(
-    speedups: SeriesVerdicts,
-    transports: SeriesVerdicts,
-    launches: NPBLaunches,
-    settings: Thresholds,
+    launches: NPBLaunches, speedups: SeriesVerdicts, transports: SeriesVerdicts
 ) -> list[Finding]:
     """The findings on all five published statements; "not measured" without class A or above."""
     transports = _without_trials(transports)
@@ -96,10 +92,10 @@ def statement_findings(
     udp_count = sum(UDP in (one.transport_role, other.transport_role) for one, other in pairs)
     results = [
         _udp_finding(udp_verdicts, udp_count),
-        _not_critical_finding(list(transports.values()), len(pairs), settings),
+        _not_critical_finding(launches, list(transports.values()), len(pairs)),
     ]
     for benchmark, statement in derived.SCALING_STATEMENTS.items():
-        target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
+        target = PUBLISHED_SPEEDUPS[benchmark] * (1 - launches.settings.published_within)
         setting = f"in one cluster and over a link of {PUBLISHED_RTT_MS:g} ms"
         missing = f"no {benchmark} of class A or above {setting}"
         inferred = "inferred: " if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
@@ -180,19 +176,19 @@ def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
 
 
 def _not_critical_finding(
-    verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds
+    launches: NPBLaunches, verdicts: Sequence[ClaimVerdict], total: int
 ) -> Finding:
-    statement = derived.NOT_CRITICAL_STATEMENT
+    statement, difference = derived.NOT_CRITICAL_STATEMENT, launches.settings.critical_difference
     if not verdicts:
         return Finding(statement, "no two transports ran the same kernel of class A or above")
-    margin = 1 + settings.critical_difference
+    margin = 1 + difference
     intervals = [verdict.interval for verdict in verdicts]
     is_within = all(interval.within(1 / margin, margin) for interval in intervals)
     beyond = sum(one.is_above(margin) or one.is_below(1 / margin) for one in intervals)
     outcome = "holds" if is_within else "does not hold" if beyond else OPEN
     ratios = (
         f"ratios {units.ratio_range_text([interval.median for interval in intervals])}; "
-        f"{beyond} beyond {units.percent_text(settings.critical_difference)}"
+        f"{beyond} beyond {units.percent_text(difference)}"
     )
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One critical difference refutes the statement, whatever the others are.

@@ -38,7 +38,6 @@ from roundtrip.studies.npb import (
     SPEEDUP_CONTRAST,
     STUDY,
     TRANSPORT_CONTRAST,
-    Thresholds,
     scaling,
 )
 from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
@@ -275,7 +274,6 @@ class Section:
     def __init__(self, data: BundleData) -> None:
         self._data = data
         self._launches = NPBLaunches(data)
-        self._settings = data.analysis.study_thresholds(Thresholds)
         simulated = data.study_launches(STUDY.name)["simulated"]
         self._is_simulated = bool(simulated.fill_null(False).all())
 
@@ -289,8 +287,7 @@ class Section:
         has_link = bool(launches.link_series)
         contrasts = SPEEDUP_CONTRAST, TRANSPORT_CONTRAST, SOURCE_CONTRAST
         speedups, transports, sources = (verdicts_of_contrast(one, verdicts) for one in contrasts)
-        settings = self._settings
-        results = statement_findings(speedups, transports, launches, settings) if has_link else []
+        results = statement_findings(launches, speedups, transports) if has_link else []
         galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
         pictures = [gallery for gallery in galleries if gallery]
         rank_table = scaling.rank_speedup_table(launches)
@@ -343,7 +340,7 @@ class Section:
         self, speedups: SeriesVerdicts, transports: SeriesVerdicts, results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        pair_table = transport_table(launches, transports, self._settings)
+        pair_table = transport_table(launches, transports)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
             CollapsibleBlocks("Every pair at every delay", (pair_table,)),

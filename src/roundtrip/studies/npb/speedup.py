@@ -27,7 +27,6 @@ from roundtrip.studies.npb import (
     UDP,
     UPSTREAM,
     RateSetting,
-    Thresholds,
 )
 from roundtrip.studies.npb.data import EMULATED_WAN, LaunchValues, NPBLaunches, Series
 from roundtrip.study import Claim, Contrast
@@ -311,9 +310,9 @@ def tolerance_table(launches: NPBLaunches) -> Table:
     )
 
 
-def transport_table(launches: NPBLaunches, verdicts: SeriesVerdicts, settings: Thresholds) -> Table:
+def transport_table(launches: NPBLaunches, verdicts: SeriesVerdicts) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
-    rows = []
+    rows, limit = [], units.percent_text(launches.settings.critical_difference)
     for claim, verdict in verdicts.items():
         series, base, link = claim.series, claim.base, f"{claim.rtt_ms:g} ms"
         names = text_cells(
@@ -329,8 +328,7 @@ def transport_table(launches: NPBLaunches, verdicts: SeriesVerdicts, settings: T
         )
     return Table(
         f"Transports against each other, {EMULATED_WAN}: ratio of rates in the same round; above 1 "
-        f"the first is faster. More than {units.percent_text(settings.critical_difference)} counts "
-        "as critical.",
+        f"the first is faster. More than {limit} counts as critical.",
         (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
         tuple(rows),
     )

@@ -40,7 +40,7 @@ from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.node_efficiency import NodeEfficiency
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import CaseRow, Panels, with_placement_and_label
-from roundtrip.units import ConfidenceLevel, Quantity, Unit
+from roundtrip.units import Quantity, Unit
 
 SETTING_COLUMNS = ["system", "partition", "environ", "placement"]
 #: The unit in which values of a metric are printed, and the factor that converts to it.
@@ -73,6 +73,7 @@ class OSUCurves(Panels[Panel]):
 
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
+        self.settings = data.analysis.study_thresholds(Thresholds)
         key = [*SETTING_COLUMNS, "ranks", "emulation_label", "toolchain"]
         self.launches = self.launches.with_columns(
             panel=pl.concat_str(key, separator="|", ignore_nulls=True)
@@ -255,7 +256,6 @@ class NetPIPEComparison:
 
 def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same setting."""
-    settings = data.analysis.study_thresholds(Thresholds)
     launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *SETTING_COLUMNS, "emulation_label"
     )
@@ -267,7 +267,7 @@ def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPECom
             continue
         setting = dict(zip(SETTING_COLUMNS, panel.setting_values, strict=True))
         medians = all_medians.filter(**setting, emulation_label=panel.emulation_label)
-        for pair, size in product(NETPIPE_PAIRS, settings.compared_sizes):
+        for pair, size in product(NETPIPE_PAIRS, curves.settings.compared_sizes):
             rows = medians.filter(case=pair.netpipe_case, size_bytes=size)
             point = panel, pair.benchmark, pair.metric, size
             osu = curves.point_interval(*point)
@@ -277,7 +277,7 @@ def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPECom
             cases, names = rows["case_id"].unique(), {"case": pair.netpipe_case, "variant": RAW_MPI}
             netpipe_series = data.series_medians.find_key(cases, size, **names, phase="measure")
             series = curves.series_key(*point), netpipe_series
-            verdict = agreement_outcome(osu, netpipe, settings)
+            verdict = agreement_outcome(osu, netpipe, curves.settings)
             comparisons.append(NetPIPEComparison(panel, pair, size, osu, netpipe, verdict, series))
     return comparisons
 
@@ -292,14 +292,12 @@ def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) ->
     return AGREE if max(osu.high, netpipe.high) <= limit * min(osu.low, netpipe.low) else OPEN
 
 
-def comparison_blocks(
-    comparisons: list[NetPIPEComparison], settings: Thresholds, level: ConfidenceLevel
-) -> list[Block]:
+def comparison_blocks(curves: OSUCurves, comparisons: list[NetPIPEComparison]) -> list[Block]:
     """Blocks on OSU beside NetPIPE; [] if NetPIPE was not measured in the same settings."""
     if not comparisons:
         return []
     rows = tuple(map(_comparison_row, comparisons))
-    limit = units.percent_text(settings.disagreement)
+    limit = units.percent_text(curves.settings.disagreement)
     return [
         Heading(3, "Beside NetPIPE"),
         Paragraph(
@@ -316,7 +314,7 @@ def comparison_blocks(
             )
         ),
         Table(
-            level.fill_caption(
+            curves.level.fill_caption(
                 f"OSU and our NetPIPE (raw MPI): {Unit.US} for latency, {Unit.MB_S} for the "
                 "others; median over launches, {level} rank interval."
             ),

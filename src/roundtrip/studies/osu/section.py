@@ -32,7 +32,7 @@ from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, coverage_suffix, describe_sizes
-from roundtrip.studies.osu import Thresholds, derived
+from roundtrip.studies.osu import derived
 from roundtrip.studies.osu.curves import (
     AGREE,
     COLOUR_BY_OUTCOME,
@@ -168,8 +168,7 @@ class Section:
         blocks += node_efficiency(curves).blocks("osu-growth")
         tables = [time_table(curves), rate_table(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
-        settings = self._data.analysis.study_thresholds(Thresholds)
-        blocks += comparison_blocks(comparisons, settings, curves.level)
+        blocks += comparison_blocks(curves, comparisons)
         versions = validation_table(self._data, curves)
         blocks.append(CollapsibleBlocks("Versions, and which data were compared", (versions,)))
         return ReportSection(
@@ -180,7 +179,7 @@ class Section:
             panel_answers=tuple(
                 panel_answer(curves, panel, comparisons) for panel in curves.panels
             ),
-            verdict_tables=(_agreement_table(comparisons, settings.compared_sizes),)
+            verdict_tables=(_agreement_table(comparisons, curves.settings.compared_sizes),)
             if comparisons
             else (),
             answer_gallery=picture,

@@ -6,7 +6,7 @@ A lap has as many passes as ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -36,6 +36,7 @@ from roundtrip.studies.ring import (
     REGION,
     REGION_UDP,
     STUDY,
+    Thresholds,
     derived,
 )
 from roundtrip.study import GREY, PINK, Arm
@@ -111,6 +112,7 @@ class RingCurves(Panels[Panel]):
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         self.series_values = {"metric": PASS_METRIC}
+        self.settings = data.analysis.study_thresholds(Thresholds)
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
@@ -291,7 +293,7 @@ _CURVE_WIDTHS_BY_FIGURE = {
 _SIZE_AXIS_LABEL = "Region size"
 
 
-def pass_gallery(curves: RingCurves, panels: Sequence[Panel]) -> Gallery:
+def pass_gallery(curves: RingCurves) -> Gallery:
     """Figures of the time per pass, one for each panel, all with the same axes."""
     times = display.curve_rows(curves.column_intervals("seconds", 1e6))
     drawings = [
@@ -301,7 +303,7 @@ def pass_gallery(curves: RingCurves, panels: Sequence[Panel]) -> Gallery:
             _drawn_rows(curves.panel_rows(times, panel), panel, lambda size, rate: size / rate),
             _titled_arms(panel, _PASS_FIGURE_CURVES),
         )
-        for number, panel in enumerate(panels, 1)
+        for number, panel in enumerate(curves.panels, 1)
     ]
     figures = display.curve_figures_over_size(
         drawings,
@@ -313,12 +315,12 @@ def pass_gallery(curves: RingCurves, panels: Sequence[Panel]) -> Gallery:
     return Gallery(curves.level.fill_caption(_TIME_CAPTION), figures)
 
 
-def bandwidth_galleries(curves: RingCurves, panels: Sequence[Panel]) -> list[Gallery]:
+def bandwidth_galleries(curves: RingCurves) -> list[Gallery]:
     """A gallery for each panel: a figure of effective bandwidth for each family of transports."""
     rates = display.curve_rows(curves.bandwidth_intervals)
     frames = {
         panel: _drawn_rows(curves.panel_rows(rates, panel), panel, lambda _, rate: rate)
-        for panel in panels
+        for panel in curves.panels
     }
     physical_frames = []  # what moves or reads all bytes; all rows if nothing does
     for one, frame in frames.items():

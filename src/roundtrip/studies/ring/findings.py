@@ -94,15 +94,11 @@ def _reason_outcome(verdicts: Sequence[Verdict]) -> str:
     return "does not hold" if free_count == len(verdicts) else OPEN
 
 
-def overall_answers(
-    curves: RingCurves,
-    panels: Sequence[Panel],
-    all_findings: Sequence[Finding],
-    settings: Thresholds,
-) -> tuple[Answer, ...]:
+def overall_answers(curves: RingCurves, all_findings: Sequence[Finding]) -> tuple[Answer, ...]:
     """Return short answers over all panels: cost of a pass in a node, gain over MPI, reasons."""
+    panels = curves.panels
     regular_panels = [panel for panel in panels if not panel.is_oversubscribed]
-    lines = list(_cost_sentences(curves, regular_panels, settings))
+    lines = list(_cost_sentences(curves, regular_panels))
     if gains := [
         one.median for panel in regular_panels if (one := curves.gain_over_mpi(panel, REGION))
     ]:
@@ -111,7 +107,7 @@ def overall_answers(
             f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
         )
     oversubscribed_panels = [panel for panel in panels if panel.is_oversubscribed]
-    for line in _cost_sentences(curves, oversubscribed_panels, settings):
+    for line in _cost_sentences(curves, oversubscribed_panels):
         lines.append(f"More ranks than processors: {line[0].lower()}{line[1:]}")
     costs = [Answer((line,)) for line in lines]
     if (
@@ -129,14 +125,10 @@ def overall_answers(
     return (*costs, *(line for group in by_reason.values() for line in _reason_answers(group)))
 
 
-def _cost_sentences(
-    curves: RingCurves, panels: Sequence[Panel], settings: Thresholds
-) -> Iterator[str]:
+def _cost_sentences(curves: RingCurves, panels: Sequence[Panel]) -> Iterator[str]:
     """Line on a region's time per pass in a node; called flat only if it is in every panel."""
     costs = [
-        cost
-        for panel in panels
-        if panel.is_in_one_node and (cost := region_cost(curves, panel, settings))
+        cost for panel in panels if panel.is_in_one_node and (cost := region_cost(curves, panel))
     ]
     if costs:
         times = units.range_text([cost.fixed_seconds.median * 1e6 for cost in costs])
@@ -169,13 +161,11 @@ def pair_names(group: Sequence[Finding]) -> list[str]:
     return [f"{title} ({panel})" for title, panel in zip(titles, panels, strict=True)]
 
 
-def panel_answer(
-    curves: RingCurves, panel: Panel, all_findings: Sequence[Finding], settings: Thresholds
-) -> Answer:
+def panel_answer(curves: RingCurves, panel: Panel, all_findings: Sequence[Finding]) -> Answer:
     """The answer of `panel`; `all_findings` are the findings of all panels."""
     clauses, gains = [], []
     size = units.size_text(derived.PUBLISHED_BYTES)
-    if panel.is_in_one_node and (cost := region_cost(curves, panel, settings)):
+    if panel.is_in_one_node and (cost := region_cost(curves, panel)):
         clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
         if gain := curves.gain_over_mpi(panel, variant):
@@ -213,7 +203,7 @@ class RegionCost:
     is_flat_in_time: bool
 
 
-def region_cost(curves: RingCurves, panel: Panel, settings: Thresholds) -> RegionCost | None:
+def region_cost(curves: RingCurves, panel: Panel) -> RegionCost | None:
     """Cost of a region's pass in a panel; None if no region was passed there."""
     times_by_launch, bare_times = (
         curves.pass_seconds(panel, name) for name in (REGION, CACHE_LINE)
@@ -230,7 +220,7 @@ def region_cost(curves: RingCurves, panel: Panel, settings: Thresholds) -> Regio
         for launch, times in times_by_launch.items()
     )
     hand_over_flatness = curves.interval([one for one in in_hand_overs if one is not None])
-    limit = 1 + settings.flat_within
+    limit = 1 + curves.settings.flat_within
     is_flat = is_within_limit(hand_over_flatness or time_flatness, limit)
     is_flat_in_time = bool(is_flat and is_within_limit(time_flatness, limit))
     return RegionCost(seconds, time_flatness, hand_over_flatness, sizes, is_flat, is_flat_in_time)

@@ -27,7 +27,7 @@ from roundtrip.studies.findings import (
     ratios_by_arm_claim,
     worst_colour,
 )
-from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
+from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, derived, tables
 from roundtrip.studies.ring.curves import (
     Panel,
     RingCurves,
@@ -54,10 +54,7 @@ _NO_APPLICATION_CELL = Cell(
 
 
 def statement_table(
-    curves: RingCurves,
-    panels: Sequence[Panel],
-    all_findings: Sequence[Finding],
-    settings: Thresholds,
+    curves: RingCurves, panels: Sequence[Panel], all_findings: Sequence[Finding]
 ) -> Table:
     """The table of the three published reasons, and of other published statements and numbers."""
     reasons = [
@@ -87,24 +84,24 @@ def statement_table(
                 "“the time to “pass” a region is a constant …, and completely independent of the "
                 "region size”: two processes on two processors",
                 _microseconds(derived.PUBLISHED_PASS_S),
-                _constant_time_cell(curves, two_ranks, settings),
+                _constant_time_cell(curves, two_ranks),
             ),
             (
                 "“for the green line it is about twice that”: three processes on two processors",
                 ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS_S)),
-                _constant_time_cell(curves, three_ranks, settings),
+                _constant_time_cell(curves, three_ranks),
             ),
             (
                 "“the red and green lines at the top are linear without bound”: effective "
                 "bandwidth over region size, two processes on two processors",
                 f"inferred: {units.number_text(1000)} times from 10 B to 10 kB",
-                _linear_growth_cell(curves, two_ranks, settings),
+                _linear_growth_cell(curves, two_ranks),
             ),
             (
                 "“even higher for larger regions”: effective bandwidth, two processes on two "
                 "processors",
                 units.NO_VALUE,
-                _large_region_cell(curves, two_ranks, settings),
+                _large_region_cell(curves, two_ranks),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
@@ -128,7 +125,7 @@ def statement_table(
                 "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
                 "region sizes of just 1000 bytes each”",
                 "1.1 MB/s, read off its figure",
-                _goodput_cell(curves, two_nodes, settings),
+                _goodput_cell(curves, two_nodes),
             ),
             (
                 "“superior to PVM and MPI in similar circumstances”: regions by UDP",
@@ -149,8 +146,8 @@ def _microseconds(seconds: float) -> Quantity:
     return units.amount(seconds * 1e6, Unit.US, digits=2)
 
 
-def _constant_time_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
-    costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
+def _constant_time_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
+    costs = [cost for panel in panels if (cost := region_cost(curves, panel))]
     if not costs:
         return display.NOT_MEASURED_CELL
     times = units.range_text([cost.fixed_seconds.median * 1e6 for cost in costs])
@@ -164,9 +161,9 @@ def _constant_time_cell(curves: RingCurves, panels: Sequence[Panel], settings: T
     return _outcome_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
 
 
-def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
     """Growth of a region's bandwidth over its sizes: linear if the time is constant."""
-    costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
+    costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel))]
     ratios = (curves.bandwidth_growth(panel, cost.size_range) for panel, cost in costs)
     growths = [growth for growth in ratios if growth]
     if not growths:
@@ -181,8 +178,8 @@ def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel], settings: T
     return _outcome_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
 
 
-def _large_region_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
-    costs = {panel: region_cost(curves, panel, settings) for panel in panels}
+def _large_region_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
+    costs = {panel: region_cost(curves, panel) for panel in panels}
     sizes = {panel: cost.size_range[1] for panel, cost in costs.items() if cost}
     first = derived.PUBLISHED_BYTES
     large = {panel: size for panel, size in sizes.items() if size > first}
@@ -236,14 +233,15 @@ def _gain_cell(curves: RingCurves, panels: Sequence[Panel], variant: str, size: 
     return _outcome_cell(text, outcomes, "holds", "not everywhere")
 
 
-def _goodput_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _goodput_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
     shares, outcomes = [], []
     for panel in panels:
         rate = curves.bandwidth_at(panel, REGION_UDP, derived.PUBLISHED_HUB_BYTES)
         if panel.hub_mbit_s and rate:
             limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.PUBLISHED_HUB_BYTES)
             shares.append(rate.median / limit)
-            outcomes.append(is_within_limit(rate, settings.least_goodput * limit, is_minimum=True))
+            least = curves.settings.least_goodput * limit
+            outcomes.append(is_within_limit(rate, least, is_minimum=True))
     if not shares:
         return display.NOT_MEASURED_CELL
     parts = " to ".join(
@@ -274,13 +272,10 @@ def _outcome_cell(text: str, outcomes: Sequence[bool | None], if_true: str, if_f
 
 
 def reason_table(
-    curves: RingCurves,
-    reason: PublishedReason,
-    reason_findings: Sequence[Finding],
-    settings: Thresholds,
+    curves: RingCurves, reason: PublishedReason, reason_findings: Sequence[Finding]
 ) -> Table:
     """Our ratios for one `reason` that the study gives, and whether the reason holds here."""
-    rows = []
+    rows, sizes = [], curves.settings.compared_sizes
     for finding in reason_findings:
         size_verdicts = dict(finding.size_verdicts)
         ratios = [
@@ -289,7 +284,7 @@ def reason_table(
                 base_name=finding.panel.variant_title(finding.base),
                 series_key=curves.point_series_key(finding.panel, finding.variant, size),
             )
-            for size in settings.compared_sizes
+            for size in sizes
         ]
         pair = " / ".join(
             finding.panel.variant_title(name) for name in (finding.variant, finding.base)
@@ -299,7 +294,7 @@ def reason_table(
     return display.size_table(
         f"“{reason.quotation}” {reason.test_text} Ratio of effective bandwidths: below 1 it costs.",
         ("Toolchain and placement", "Pair"),
-        settings.compared_sizes,
+        sizes,
         rows,
         last_name="The reason",
     )
@@ -326,51 +321,50 @@ class Section:
 
     def __init__(self, data: BundleData) -> None:
         self._curves = RingCurves(data)
-        self._settings = data.analysis.study_thresholds(Thresholds)
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
-        return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
+        return ratios_by_arm_claim(STUDY, self._curves, self._curves.settings.compared_sizes)
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
-        curves, settings, panels = self._curves, self._settings, self._curves.panels
+        curves, panels = self._curves, self._curves.panels
         ring_verdicts = arm_claim_verdicts(verdicts, STUDY)
         results = [
             finding
             for panel in panels
-            for finding in reason_findings(panel, ring_verdicts, settings)
+            for finding in reason_findings(panel, ring_verdicts, curves.settings)
         ]
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         if measured := [
             panel for panel in panels if not labels.are_all_simulated([panel.emulation_label])
         ]:
-            blocks.append(statement_table(curves, measured, results, settings))
-        blocks += [*bandwidth_galleries(curves, panels), Heading(3, "What a pass costs")]
+            blocks.append(statement_table(curves, measured, results))
+        blocks += [*bandwidth_galleries(curves), Heading(3, "What a pass costs")]
         if node_panels := [panel for panel in panels if panel.is_in_one_node]:
-            blocks.append(tables.region_cost_table(curves, node_panels, settings))
+            blocks.append(tables.region_cost_table(curves, node_panels))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
-            blocks.append(tables.goodput_table(curves, hubs, settings.least_goodput))
+            blocks.append(tables.goodput_table(curves, hubs))
         if shared_panels := [panel for panel in panels if panel.shared_passes]:
             blocks.append(tables.crossover_table(curves, shared_panels))
         blocks += [
-            *tables.read_blocks(curves, panels, settings.compared_sizes),
+            *tables.read_blocks(curves),
             *tables.lap_blocks(curves),
             *node_efficiency(curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for reason in derived.PUBLISHED_REASONS:
             if group := [finding for finding in results if finding.statement == reason]:
-                blocks.append(reason_table(curves, reason, group, settings))
-        if skipped_table := tables.skipped_transport_table(curves, panels):
+                blocks.append(reason_table(curves, reason, group))
+        if skipped_table := tables.skipped_transport_table(curves):
             blocks += [Heading(3, "What was left out"), skipped_table]
         blocks += [Heading(3, "How to read the ring"), text_items(*_READING_NOTES)]
         return ReportSection(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=overall_answers(curves, panels, results, settings),
-            panel_answers=tuple(panel_answer(curves, panel, results, settings) for panel in panels),
+            answers=overall_answers(curves, results),
+            panel_answers=tuple(panel_answer(curves, panel, results) for panel in panels),
             verdict_tables=(verdict_table(results),) if results else (),
-            answer_gallery=pass_gallery(curves, panels),
+            answer_gallery=pass_gallery(curves),
         )
 
 

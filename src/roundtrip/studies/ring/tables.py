@@ -27,7 +27,7 @@ from roundtrip.content.blocks import (
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN
-from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, Thresholds, derived
+from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, derived
 from roundtrip.studies.ring.curves import LAP_PERCENTILES, LAP_SIZE_BYTES, Panel, RingCurves
 from roundtrip.studies.ring.findings import is_within_limit, region_cost
 from roundtrip.units import Quantity, Unit
@@ -35,16 +35,17 @@ from roundtrip.units import Quantity, Unit
 _US_PER_S = 1e6
 
 
-def region_cost_table(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+def region_cost_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * _US_PER_S, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NO_VALUE_CELL] * 6)]
+    settings = curves.settings
     flat = 1 + settings.flat_within
     for panel in panels:
         costs, hand_overs = (
             curves.fixed_cost_seconds(panel, name) for name in (REGION, CACHE_LINE)
         )
-        cost = region_cost(curves, panel, settings)
+        cost = region_cost(curves, panel)
         per_hand_over = [
             cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
@@ -161,10 +162,10 @@ def limit_cell(
 _WIRE_LIMIT_TITLE = "What the wire can carry"
 
 
-def goodput_table(curves: RingCurves, panels: Sequence[Panel], min_goodput_share: float) -> Table:
-    """Goodput on a hub and its share of the theoretical; UDP's limit is `min_goodput_share`."""
+def goodput_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
+    """Goodput on a hub, and its share of the theoretical; that of regions by UDP has a limit."""
     rows: list[tuple[Cell, ...]] = []
-    size = derived.PUBLISHED_HUB_BYTES
+    size, min_goodput_share = derived.PUBLISHED_HUB_BYTES, curves.settings.least_goodput
     for panel in panels:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         wire_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
@@ -210,9 +211,10 @@ _READ_VARIANTS_NOTE = (
 )
 
 
-def read_blocks(curves: RingCurves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
+def read_blocks(curves: RingCurves) -> list[Block]:
     """Return the blocks on passes with every byte read; [] if no launch has such arms."""
-    rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
+    sizes = curves.settings.compared_sizes
+    rows = [row for panel in curves.panels for row in _read_rows(curves, panel, sizes)]
     if not rows:
         return []
     table = display.size_table(
@@ -327,11 +329,11 @@ def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
     return f"polls {looks} times, then yields the processor {yields} times, then {last_step}"
 
 
-def skipped_transport_table(curves: RingCurves, panels: Sequence[Panel]) -> Table | None:
+def skipped_transport_table(curves: RingCurves) -> Table | None:
     """Table of skipped transports by panel and reason; None if the bundle records none."""
     positions = {name: number for number, name in enumerate(ARMS)}
     rows = []
-    for panel in panels:
+    for panel in curves.panels:
         # Launches by reason and transport; a dict keeps the order in which they were skipped.
         launches: dict[tuple[str, str], set[str]] = defaultdict(set)
         for launch, details in curves.run_records_of(panel):
