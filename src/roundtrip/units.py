@@ -211,11 +211,9 @@ class Quantity:
         if self.unit is Unit.FRACTION:
             return percent_text(value)
         magnitude = abs(value) if self.is_signed else value
-        text = (
-            number_text(magnitude, self.digits)
-            if self.decimals is None
-            else f"{magnitude:.{self.decimals}f}"
-        )
+        text = number_text(magnitude, self.digits)
+        if self.decimals is not None:
+            text = f"{magnitude:.{self.decimals}f}"
         sign = "+" if value >= 0 else "\N{MINUS SIGN}"
         return f"{sign}{text}" if self.is_signed else text.replace("-", "\N{MINUS SIGN}")
 

@@ -73,9 +73,8 @@ def join_titles(titles: Collection[str]) -> str:
     differences = title_differences(titles)
     if not all(differences.values()):
         return " and ".join(titles)
-    common_parts = [
-        part for part in min(titles).split(", ") if part not in differences[min(titles)]
-    ]
+    first = min(titles)
+    common_parts = [part for part in first.split(", ") if part not in differences[first]]
     return ", ".join((" and ".join(differences.values()), *common_parts))
 
 
@@ -117,10 +116,8 @@ def partial_label_suffix(labels: Iterable[str]) -> str:
 
 def are_all_simulated(labels: Iterable[str]) -> bool:
     """Whether there are labels, and each of them says SIMULATED."""
-    distinct_labels = set(labels)
-    return bool(distinct_labels) and all(
-        label.endswith(_SIMULATED_LABEL) for label in distinct_labels
-    )
+    ends = {label.endswith(_SIMULATED_LABEL) for label in labels}
+    return ends == {True}
 
 
 def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:

@@ -369,9 +369,8 @@ def series_fact_subjects(series: HistorySeries) -> frozenset[str]:
 
 
 def _full_title(series: HistorySeries, emulation_label: str) -> str:
-    return f"{series.title}; {series.subtitle}" + (
-        f" ({emulation_label})" if emulation_label else ""
-    )
+    label = f" ({emulation_label})" if emulation_label else ""
+    return f"{series.title}; {series.subtitle}{label}"
 
 
 def _nearest_changes(

@@ -242,9 +242,8 @@ class FactChange:
 
     def __str__(self) -> str:
         about = f" ({self.subject})" if self.subject else ""
-        return (
-            f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}{self.nodes_text}"
-        )
+        change = f"{self.before} \N{RIGHTWARDS ARROW} {self.after}"
+        return f"{self.name}{about}: {change}{self.nodes_text}"
 
     @property
     def nodes_text(self) -> str:
@@ -302,9 +301,8 @@ def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[FactChang
     """Yield the changes of facts; a subject in only one night (an unused node) is no change."""
     subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
     for subject, name in sorted({*before, *after}):
-        old_value, new_value = (
-            facts.get((subject, name), NOT_RECORDED_VALUE) for facts in (before, after)
-        )
+        key = subject, name
+        old_value, new_value = (facts.get(key, NOT_RECORDED_VALUE) for facts in (before, after))
         if subject in subjects and old_value != new_value:
             is_node = re.fullmatch(PSEUDONYM_PATTERN, subject)
             nodes = (subject,) if is_node else ()
@@ -330,9 +328,8 @@ def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, FactChange]:
             if max(len(before), len(after)) > _MAX_NAMED_NODES:
                 common = f"{len(before & after)} nodes in common, and "
                 old, new = before - after, after - before
-            changes[night] = FactChange(
-                "", NODE_SET_FACT, common + _list_nodes(old), _list_nodes(new)
-            )
+            values = common + _list_nodes(old), _list_nodes(new)
+            changes[night] = FactChange("", NODE_SET_FACT, *values)
         past_sets.add(after)
         before = after
     return changes

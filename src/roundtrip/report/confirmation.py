@@ -137,9 +137,8 @@ class RepeatedSeries:
         """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and the count on other nodes."""
         if not self.sign_test.launches:
             return str(self.verdict)
-        control = (
-            f"{self.control_test} of the control" if self.control_test else "without a control"
-        )
+        test = self.control_test
+        control = f"{test} of the control" if test else "without a control"
         sentence = f"{self.verdict}: {self.sign_test} launches, {control}"
         if self.launches_on_other_nodes:
             sentence += f"; {self.launches_on_other_nodes} on other nodes than the night's"
@@ -182,15 +181,16 @@ class ConfirmationResult:
         repeat = self.repeated_by_series_key.get(series.data.key)
         if repeat is None:
             return None
-        control_test = asdict(repeat.control_test) if repeat.control_test else {}
+        control = None
+        if repeat.control:
+            control_test = asdict(repeat.control_test) if repeat.control_test else {}
+            control = {"series": repeat.control.full_title, **control_test}
         return {
             "verdict": str(repeat.verdict),
             "why_not": self.skip_reason,
             **asdict(repeat.sign_test),
             "on_other_nodes": repeat.launches_on_other_nodes,
-            "control": {"series": repeat.control.full_title, **control_test}
-            if repeat.control
-            else None,
+            "control": control,
         }
 
 
@@ -342,12 +342,9 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
         for repeat in result.repeated_by_series_key.values()
     )
     caption = "Repeated, undisturbed launches that are worse than predicted."
-    columns = (
-        *text_columns("Series", "Verdict"),
-        Column("Worse launches", "right"),
-        Column("Control"),
-        *number_columns("Its worse launches", "Launches on other nodes"),
-    )
+    series_columns = (*text_columns("Series", "Verdict"), Column("Worse launches", "right"))
+    counts = number_columns("Its worse launches", "Launches on other nodes")
+    columns = (*series_columns, Column("Control"), *counts)
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 

@@ -39,9 +39,8 @@ _CHANGE_TICK, _FAR_Y = 7.0, 2000.0  # length of the mark of a change; a y below 
 _MIN_PATH_POINTS = 40  # from this number on, points are drawn as one path
 _MAX_MARKED_POINTS = 12  # at most this many points of a line are marked
 _MIN_UNJOINED_POINT_RADIUS = 2.5  # least half-width of a point without a line
-_REFERENCE_LINE_OVERHANG = (
-    9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
-)
+#: Rules extend beyond the frame, by widths of it, for readers who zoom out.
+_REFERENCE_LINE_OVERHANG = 9.0
 _DASH_PATTERN = "6 4"
 _TEXT_LINE_HEIGHT = 16  # distance between two lines of words
 _THUMBNAIL_MARGIN = 4.0  # margin of a small drawing
@@ -90,9 +89,8 @@ class Drawing(Frame):
             yield svg.text_element(words, label_x, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         ink = {"class_": "ink", "fill": INK}
-        yield svg.text_element(
-            view.x_axis.title, middle, self.bottom + 39, text_anchor="middle", **ink
-        )
+        title, y = view.x_axis.title, self.bottom + 39
+        yield svg.text_element(title, middle, y, text_anchor="middle", **ink)
         if view.y_axis:
             for value in self.y_ticks:
                 y = self.y_of(value)
@@ -145,10 +143,8 @@ class Drawing(Frame):
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _CHANGE_TICK if kind == CHANGE else _FAR_Y
-            places = [
-                self.x_of(event.position) for event in self.view.events if event.event_kind == kind
-            ]
-            if places:
+            events = [event for event in self.view.events if event.event_kind == kind]
+            if places := [self.x_of(event.position) for event in events]:
                 ends = "".join(svg.path_data(((x, self.top), (x, low))) for x in places)
                 colour, dash = STYLE_BY_EVENT_KIND[kind]
                 paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
@@ -199,9 +195,8 @@ class Drawing(Frame):
         places = [spot for run in runs for spot in run]
         is_line = bool(curve.line_width) and not self.view.row_names and len(places) > 1
         if is_line:
-            dash = (
-                {"stroke-dasharray": _DASH_PATTERN} if curve.is_dashed or curve.bound_name else {}
-            )
+            is_dashed = curve.is_dashed or curve.bound_name
+            dash = {"stroke-dasharray": _DASH_PATTERN} if is_dashed else {}
             attributes = {"fill": "none", **dash, "d": "".join(map(svg.path_data, runs))}
             if self.casing_width:
                 width = curve.line_width + self.casing_width
@@ -241,9 +236,7 @@ class Drawing(Frame):
     def _point_radius(self, curve: Curve, is_line: bool) -> float:
         if self.view.row_names:
             return max(curve.point_radius, _MIN_ROW_POINT_RADIUS)
-        return (
-            curve.point_radius if is_line else max(curve.point_radius, _MIN_UNJOINED_POINT_RADIUS)
-        )
+        return max(curve.point_radius, 0.0 if is_line else _MIN_UNJOINED_POINT_RADIUS)
 
     def _out_of_axis_values(self, curve: Curve) -> Iterator[Markup]:
         """A triangle and a number at the end of the axis for each value beyond it."""
@@ -255,10 +248,9 @@ class Drawing(Frame):
             x, side = (self.left, 1) if is_low else (self.right, -1)
             shape = TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT
             yield svg.point_element(shape, x + 6 * side, spot[1], _MIN_ROW_POINT_RADIUS)
-            words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
-            yield svg.text_element(
-                words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none"
-            )
+            words, place = str(units.pure_number(value)), (x + 14 * side, spot[1] + 4.5)
+            anchor = "start" if is_low else "end"
+            yield svg.text_element(words, *place, text_anchor=anchor, stroke="none")
 
     def _stacked_bars(self) -> Iterator[Markup]:
         """Stacked bars, from the axis on, and in front of them the interval of each whole bar."""
@@ -313,9 +305,8 @@ class Drawing(Frame):
             label_y = label_ys[index]
             line = svg.path_data(((x + 3 - SIGN_WIDTH, y - label_y), (-2.0, 0.0)))
             tie = {"class": "tie", "stroke": MUTED, "stroke-dasharray": "1 3", "d": line}
-            yield self._curve_label(
-                index, curve, arrow, self.right + SIGN_WIDTH, label_y, element("path", tie)
-            )
+            place = self.right + SIGN_WIDTH, label_y
+            yield self._curve_label(index, curve, arrow, *place, element("path", tie))
 
     def _curve_label(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup

@@ -133,9 +133,8 @@ def _svg_style() -> Markup:
 
 def _name_column_width(heat_map: HeatMap) -> float:
     """The space for the names beside and below the cells, in pixels."""
-    return (
-        max((svg.text_width(name, _FONT_SIZE) for name in heat_map.display_names), default=0.0) + 8
-    )
+    widths = (svg.text_width(name, _FONT_SIZE) for name in heat_map.display_names)
+    return max(widths, default=0.0) + 8
 
 
 def _heat_map_size(heat_map: HeatMap) -> tuple[float, float]:
@@ -175,9 +174,8 @@ def _heat_map_legend(top: float) -> Iterator[Markup]:
         (f"{_DARKEST_PERCENT:g}", "end"),
     )
     for end, (words, anchor) in enumerate(ends):
-        yield svg.text_element(
-            words, 4 + _LEGEND_WIDTH * end / 2, top + 25, text_anchor=anchor, fill=MUTED
-        )
+        x = 4 + _LEGEND_WIDTH * end / 2
+        yield svg.text_element(words, x, top + 25, text_anchor=anchor, fill=MUTED)
     yield svg.text_element(_LEGEND_TEXT, _LEGEND_WIDTH + 14, top + 9.5, class_="ink", fill=INK)
 
 

@@ -179,9 +179,8 @@ def publish(
                 print_line(f"{signature_state.sentence}: its report includes no earlier nights")
             elif not ledger.has_history(bundle_manifest):
                 notes = annotations_of_site(site.name)
-                copy_manifest = attach_past_nights(
-                    bundle_copy, bundle_manifest, reports, notes, print_line
-                )
+                history = bundle_manifest, reports, notes, print_line
+                copy_manifest = attach_past_nights(bundle_copy, *history)
                 if copy_manifest != bundle_manifest and not is_unsigned:
                     copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)
             write_revision(bundle_copy, draft, note)
@@ -244,30 +243,26 @@ def describe_paths(paths: Sequence[str]) -> str:
 def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision without facts has a bundle of the same measurement."""
     try:
-        return (
-            manifest.verify(store.bundle_folder(path)).measurement_digest
-            == bundle_manifest.measurement_digest
-        )
+        other_manifest = manifest.verify(store.bundle_folder(path))
     except UserError:
         return False
+    return other_manifest.measurement_digest == bundle_manifest.measurement_digest
 
 
 def write_revision(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
-    report = (
-        page.report(bundle)
-        if store.is_search_bundle(bundle)
-        else build_report(data.read_bundle(bundle), correction)
-    )
+    if store.is_search_bundle(bundle):
+        report = page.report(bundle)
+    else:
+        report = build_report(data.read_bundle(bundle), correction)
     texts = {
         store.PAGE_FILE: renderers.render_html(report),
         store.MARKDOWN_FILE: renderers.render_markdown(report),
         store.SUMMARY_FILE: renderers.render_summary(report),
     }
     if report.warnings:
-        texts[store.WARNINGS_FILE] = "".join(
-            f"{_printable_line(warning)}\n" for warning in report.warnings
-        )
+        lines = map(_printable_line, report.warnings)
+        texts[store.WARNINGS_FILE] = "".join(f"{line}\n" for line in lines)
     for name, table in report.table_by_file_name.items():
         texts[f"tables/{name}"] = renderers.render_csv(table)
     (folder / "figures").mkdir()
@@ -306,9 +301,8 @@ def verify_revision(path: Path) -> list[str]:
     with report_write_errors(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         new_revision = Path(folder)
         write_revision(store.bundle_folder(path), new_revision, correction)
-        new_digests = store.digest_by_path(new_revision) | bundle_digest_by_path(
-            path, bundle_manifest
-        )
+        bundle_digests = bundle_digest_by_path(path, bundle_manifest)
+        new_digests = store.digest_by_path(new_revision) | bundle_digests
     new_facts = revision_identity(bundle_manifest, correction)
     if "files" in facts:  # older revisions have none
         new_facts["files"] = dict(new_digests)

@@ -209,13 +209,8 @@ class ComparedToolchains:
     @cached_property
     def title_by_environ(self) -> dict[str, str]:
         """The title of each environment's toolchain; no two are equal."""
-        return distinct_titles(
-            {
-                environ: str(rows[0]["toolchain"])
-                for group in self._groups.values()
-                for environ, rows in group.items()
-            }
-        )
+        groups = (item for group in self._groups.values() for item in group.items())
+        return distinct_titles({environ: str(rows[0]["toolchain"]) for environ, rows in groups})
 
     @cached_property
     def pair_count_by_oversized_setting(self) -> dict[Setting, tuple[int, int]]:

@@ -225,10 +225,9 @@ class Frame:
         row_height = max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
         if view.is_stacked:
             row_height = _STACK_HEIGHT
-        self.heights: list[float] = [
-            row_height if row in distinct_rows else _ROW_HEIGHT
-            for row in range(len(view.row_names))
-        ]
+        heights = dict.fromkeys(distinct_rows, row_height)
+        rows_from_top = range(len(view.row_names))
+        self.heights: list[float] = [heights.get(row, _ROW_HEIGHT) for row in rows_from_top]
         #: Start of the name of each curve in the legend below a figure of rows.
         self.legend: list[Position] = []
         self.lay_out()
@@ -282,9 +281,8 @@ class Frame:
         if value is None or axis is None or not axis.can_show(value):
             return None
         if not view.row_names:
-            return (
-                (self.x_of(position), self.y_of(value)) if view.x_axis.can_show(position) else None
-            )
+            can_show = view.x_axis.can_show(position)
+            return (self.x_of(position), self.y_of(value)) if can_show else None
         slot = self.order[curve.name] if self.slots > 1 else 0
         offset = (slot - (self.slots - 1) / 2) * _BAR_HEIGHT
         return self.x_of(value), self.row_middle(int(position)) + offset

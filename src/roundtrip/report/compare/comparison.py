@@ -112,11 +112,9 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         margins = {"equivalence_margin": fail_on, "equivalence_margins": ()}
         levels = levels.model_copy(update={"minimum_effect": fail_on, **margins})
     pairs, refusals = _match(base, new)
+    names = [[name for pair in pairs for name in pair[n].launch_names] for n in (0, 1)]
     values = [
-        speeds.launch_speeds(
-            side.data, [name for pair in pairs for name in pair[number].launch_names]
-        )
-        for number, side in enumerate((base, new))
+        speeds.launch_speeds(*side) for side in zip((base.data, new.data), names, strict=True)
     ]
     ratios, reasons = _form_ratios(base, new, pairs, values)
     verdicts = data.judge_claims(new.data, ratios, levels)

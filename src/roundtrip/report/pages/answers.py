@@ -167,20 +167,15 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
     changes: list[FactChange] = []
+    node_changes: list[FactChange] = []
     for series in judged_series:
-        changes += [change for change in series.changes if change.name != NODE_SET_FACT][
-            :_MAX_NAMED_ITEMS
-        ]
-    facts = list(map(str, merge_changes(changes)))
-    node_changes = [
-        change
-        for series in judged_series
-        for change in series.changes
-        if change.name == NODE_SET_FACT
-    ]
+        facts = [change for change in series.changes if change.name != NODE_SET_FACT]
+        changes += facts[:_MAX_NAMED_ITEMS]
+        node_changes += [change for change in series.changes if change.name == NODE_SET_FACT]
+    texts = list(map(str, merge_changes(changes)))
     if len(set(node_changes)) > 1:
-        return [*facts, f"{NODE_SET_FACT} of {len(node_changes)} series"]
-    return [*facts, *dict.fromkeys(map(str, node_changes))]
+        return [*texts, f"{NODE_SET_FACT} of {len(node_changes)} series"]
+    return [*texts, *dict.fromkeys(map(str, node_changes))]
 
 
 def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
@@ -230,11 +225,7 @@ def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
 
 def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[JudgedSeries]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
-    steps = [
-        series.judgement.detectable_step
-        for series in judged_series
-        if series.judgement.detectable_step
-    ]
+    steps = [step for series in judged_series if (step := series.judgement.detectable_step)]
     period = verdicts.detection_period_text
     return f"a step of {describe_step(median(steps))} {period}." if steps else ""
 
@@ -273,18 +264,14 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
     for key in sorted(news, key=lambda key: (key[2].colour != "bad", key[1])):
         yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
     if judged_series := [series for series in verdicts.judged_series if series.revision_sentences]:
-        yield make_answer(
-            "Revised: ",
-            f"{_first_title(judged_series)}: {'; '.join(judged_series[0].revision_sentences)}.",
-        )
+        sentences = "; ".join(judged_series[0].revision_sentences)
+        yield make_answer("Revised: ", f"{_first_title(judged_series)}: {sentences}.")
     changed_facts = list(_changed_fact_answers(verdicts))
     yield from changed_facts
     new_count = sum(len(groups[key]) for key in news)
     old_count = sum(map(len, groups.values())) - new_count
-    has_recent_changes = bool(
-        news or worse_series or flapping_series or improved_series or changed_facts
-    )
-    yield _summary_answer(verdicts, new_count, old_count, has_recent_changes)
+    recent = (news, worse_series, flapping_series, improved_series, changed_facts)
+    yield _summary_answer(verdicts, new_count, old_count, any(recent))
 
 
 def _changed_fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:

@@ -200,12 +200,11 @@ def _node_sets(series: JudgedSeries) -> list[str]:
 
 
 def _node_set_names(node_sets: Sequence[str]) -> list[str]:
-    return [
-        (ids or "All nodes")
-        if len(ids) <= _MAX_LABEL_LENGTH
-        else f"Set {n}: {ids.count('+') + 1} nodes"
-        for n, ids in enumerate(node_sets, 1)
-    ]
+    names = [ids or "All nodes" for ids in node_sets]
+    for n, ids in enumerate(node_sets):
+        if len(ids) > _MAX_LABEL_LENGTH:
+            names[n] = f"Set {n + 1}: {ids.count('+') + 1} nodes"
+    return names
 
 
 def _points_with_curve_names(

@@ -85,9 +85,7 @@ class _SeriesRow:
         more = len(self.series.changes) - _MAX_NAMED_CHANGES
         if more <= 0:
             return self.series.changes_text
-        first_changes = "; ".join(
-            str(change) for change in self.series.changes[:_MAX_NAMED_CHANGES]
-        )
+        first_changes = "; ".join(map(str, self.series.changes[:_MAX_NAMED_CHANGES]))
         return f"{first_changes}; and {more} more"
 
 
@@ -139,11 +137,8 @@ def render_page(page: HistoryPage) -> str:
 
 def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str, object]]:
     calendar = verdicts.calendar
-    steps = [
-        calendar.nights[step.night]
-        for series in verdicts.judged_series
-        for step in series.history.steps
-    ]
+    all_steps = (step for series in verdicts.judged_series for step in series.history.steps)
+    steps = [calendar.nights[step.night] for step in all_steps]
     notes: dict[str, list[str]] = defaultdict(list)
     for night, text in page.night_notes:
         notes[night].append(text)

@@ -53,10 +53,8 @@ class Headline:
     @property
     def table(self) -> Table:
         differences = labels.title_differences({row.setting for row in self.quantities_by_row})
-        directions = {
-            row.lower_is_better: _TEXT_BY_LOWER_IS_BETTER[row.lower_is_better]
-            for row in self.quantities_by_row
-        }
+        kinds = {row.lower_is_better for row in self.quantities_by_row}
+        directions = {kind: _TEXT_BY_LOWER_IS_BETTER[kind] for kind in kinds}
         common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
         caption = f"Median over launches, {{level}} rank interval{common}.{self.caption_note}"
         columns = Column("What"), *number_columns(*self.title_by_environ.values())
@@ -90,14 +88,12 @@ class Headline:
                 name = _row_name(first, differences[first.setting], "")
                 yield make_answer(name, f": {self._values_text(first, short_title_by_title)}.")
             else:
-                places = (
-                    f"{self._values_text(row, short_title_by_title)} "
-                    f"{_setting_and_label_text(row, differences[row.setting])}"
-                    for row in (first, last)
-                )
-                yield make_answer(
-                    _name_with_size(quantity, first.size_bytes), f": {'; '.join(places)}."
-                )
+                places = []
+                for row in (first, last):
+                    where = _setting_and_label_text(row, differences[row.setting])
+                    places.append(f"{self._values_text(row, short_title_by_title)} {where}")
+                name = _name_with_size(quantity, first.size_bytes)
+                yield make_answer(name, f": {'; '.join(places)}.")
 
     def _values_text(self, row_key: _RowKey, short_title_by_title: Mapping[str, str]) -> str:
         """The values in the order of the table's columns: only a claim says that one is better."""
@@ -129,21 +125,13 @@ def study_headline(data: BundleData, study: Study) -> Headline | None:
         for row, by_environ in list(rows.items())[:_MAX_ROWS]
     }
     first_row, first_cells = next(iter(shown_rows.items()))
-    ranking = sorted(
-        first_cells,
-        key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
-    )
+    sign = 1 if first_row.lower_is_better else -1
+    ranking = sorted(first_cells, key=lambda name: sign * first_cells[name].value)
     for row_values in shown_rows.values():
         ranking += [environ for environ in row_values if environ not in ranking]
     environs = sorted(ranking[:_MAX_TOOLCHAINS], key=titles.__getitem__)
-    notes = [
-        f"{shown} of {units.plural(count, noun)}"
-        for shown, count, noun in (
-            (len(shown_rows), len(rows), "value"),
-            (len(environs), len(titles), "toolchain"),
-        )
-        if shown < count
-    ]
+    counts = (len(shown_rows), len(rows), "value"), (len(environs), len(titles), "toolchain")
+    notes = [f"{n} of {units.plural(count, noun)}" for n, count, noun in counts if n < count]
     note = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
     disturbed = frozenset(
         (row, environ)

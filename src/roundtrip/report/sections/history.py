@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import polars as pl
 
@@ -210,26 +211,18 @@ def _list_blocks(title: str, items: Sequence[str], max_items: int | None = None)
 def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
     judged_series, calendar = verdicts.judged_series, verdicts.calendar
-    items = [
-        f"{series.full_title}: {series.judgement.ratio_text}."
-        for series in judged_series
-        if series.is_intermittent
-    ]
+    intermittent = [series for series in judged_series if series.is_intermittent]
+    items = [f"{series.full_title}: {series.judgement.ratio_text}." for series in intermittent]
     yield from _list_blocks("Recurring bad nights", items, _MAX_ROWS)
-    items = [
-        f"{series.full_title}: {'; '.join(series.revision_sentences)}."
-        for series in judged_series
-        if series.revision_sentences
-    ]
+    revised = [series for series in judged_series if series.revision_sentences]
+    items = [f"{each.full_title}: {'; '.join(each.revision_sentences)}." for each in revised]
     yield from _list_blocks("Revised since the night before", items)
     items = []
-    for series in (series for series in judged_series if series.has_negligible_step):
+    for series in filter(attrgetter("has_negligible_step"), judged_series):
         step = series.history.steps[-1]
         least_effect = units.percent_text(series.history.min_effect)
-        change, date = (
-            units.ratio_to_level(step.ratio),
-            calendar.date_text(calendar.nights[step.night]),
-        )
+        date = calendar.date_text(calendar.nights[step.night])
+        change = units.ratio_to_level(step.ratio)
         items.append(f"{series.full_title}: {change} since {date}; minimum effect {least_effect}.")
     yield from _list_blocks("Smaller than the minimum effect", items, _MAX_ROWS)
 
@@ -250,11 +243,8 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    judged_series = [
-        series
-        for series in verdicts.judged_series
-        if series.history.newest_night and series.history.newest_night.is_outside
-    ]
+    newest_nights = [(series, series.history.newest_night) for series in verdicts.judged_series]
+    judged_series = [series for series, night in newest_nights if night and night.is_outside]
     if not judged_series:
         return
     text = (

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 
 from roundtrip import units
 from roundtrip.content import labels
@@ -161,10 +162,8 @@ def ranking_answers(
     oversubscribed_rankings = [ranking for ranking in rankings if ranking.is_oversubscribed]
     usual_rankings = [ranking for ranking in rankings if not ranking.is_oversubscribed]
     subject = f"{labels.OVERSUBSCRIBED_NOTE.capitalize()}: "
-    return (
-        *_ranking_answers(usual_rankings, title_by_environ),
-        *_ranking_answers(oversubscribed_rankings, title_by_environ, subject),
-    )
+    usual_answers = _ranking_answers(usual_rankings, title_by_environ)
+    return *usual_answers, *_ranking_answers(oversubscribed_rankings, title_by_environ, subject)
 
 
 def _ranking_answers(
@@ -268,14 +267,10 @@ def ranking_tables(
     rankings: Sequence[ToolchainRanking], title_by_environ: Mapping[str, str]
 ) -> tuple[Table, ...]:
     """A table for each study; rows of more ranks than processors come last."""
-    studies = dict.fromkeys(ranking.setting.study for ranking in rankings)
-    ordered = sorted(rankings, key=lambda ranking: ranking.is_oversubscribed)
-    return tuple(
-        _ranking_table(
-            [ranking for ranking in ordered if ranking.setting.study == study], title_by_environ
-        )
-        for study in studies
-    )
+    studies: dict[str, list[ToolchainRanking]] = {ranking.setting.study: [] for ranking in rankings}
+    for ranking in sorted(rankings, key=attrgetter("is_oversubscribed")):
+        studies[ranking.setting.study].append(ranking)
+    return tuple(_ranking_table(group, title_by_environ) for group in studies.values())
 
 
 def _ranking_table(

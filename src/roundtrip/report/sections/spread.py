@@ -105,11 +105,9 @@ def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame
     value, unit = pl.col("value"), metric.unit
     is_of_time = unit is Unit.MB_S or unit in FACTOR_FROM_SECONDS
     raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]
-    conversion = (
-        pl.col("size_bytes") / value / 1e6
-        if unit is Unit.MB_S
-        else value * FACTOR_FROM_SECONDS.get(unit, 1)
-    )
+    conversion = value * FACTOR_FROM_SECONDS.get(unit, 1)
+    if unit is Unit.MB_S:
+        conversion = pl.col("size_bytes") / value / 1e6
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
     samples = samples.filter(pl.col("unit").is_in(raw_units), **dict(metric.row_filter))
     return samples.with_columns(shown=figure)
@@ -125,11 +123,9 @@ def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
     caption = "Noise in a launch and between launches, at {level}."
     if overhead_s is not None:
         caption += f" Outside measuring, a launch took {units.amount(overhead_s, Unit.S, 2)}."
-    columns = (
-        *text_columns("Toolchain", "Case", "Figure"),
-        *number_columns("Launches", "Half-width in a launch", "Spread between launches"),
-        *number_columns("Half-width as launched", "For the same time", _NORMALITY_COLUMN),
-    )
+    noise = number_columns("Launches", "Half-width in a launch", "Spread between launches")
+    plans = number_columns("Half-width as launched", "For the same time", _NORMALITY_COLUMN)
+    columns = (*text_columns("Toolchain", "Case", "Figure"), *noise, *plans)
     table = Table(ConfidenceLevel(levels.confidence_level).fill_caption(caption), columns, rows)
     return [Heading(3, "Where the noise is"), table, BulletList(_EXPLANATION)]
 
