@@ -9,10 +9,15 @@ import polars as pl
 
 from roundtrip.content.blocks import ReportSection, Table
 from roundtrip.content.data import BundleData
+from roundtrip.history.ledger import Ledger
+from roundtrip.history.night_rows import PAIRS
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.bundle_rows import (
     CASES_SCHEMA,
+    DISTURBANCE_SCHEMA,
     LAUNCH_COLUMNS,
+    MEDIANS_SCHEMA,
+    NODES_SCHEMA,
     PLACEMENT_SCHEMA,
     POINTS_SCHEMA,
 )
@@ -86,12 +91,10 @@ def bundle_data(
     """The data of a bundle of these launches and samples; `more` replaces its empty tables."""
     columns = {**CASES_SCHEMA, "parameters": SETTINGS_DTYPE, "emulation": SETTINGS_DTYPE}
     launch_rows = [{**dict.fromkeys(columns), **launch} for launch in launches]
-    tables = {
-        "points": pl.DataFrame(schema=POINTS_SCHEMA),
-        "placement": pl.DataFrame(schema=PLACEMENT_SCHEMA),
-        "records_by_study": details or {},
-        **more,
-    }
+    schemas: dict[str, Any] = {"points": POINTS_SCHEMA, "placement": PLACEMENT_SCHEMA}
+    schemas |= {"launch_medians": MEDIANS_SCHEMA, "node_facts": NODES_SCHEMA}
+    schemas |= {"disturbance": DISTURBANCE_SCHEMA, "node_pairs": PAIRS}
+    tables = {name: pl.DataFrame(schema=schema) for name, schema in schemas.items()}
     return BundleData(
         folder=cast(Any, None),
         manifest=cast(Any, None),
@@ -100,7 +103,9 @@ def bundle_data(
         analysis=analysis.default_settings(),
         campaign_text="",
         env_records={},
-        **tables,
+        records_by_study=details or {},
+        past_nights=Ledger(),
+        **{**tables, **more},
     )
 
 

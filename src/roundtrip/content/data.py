@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +15,9 @@ from roundtrip.content.series import SeriesMedians
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.night_rows import PAIRS, SERIES_COLUMNS
-from roundtrip.measure import analysis, bundle_rows, bundle_tables, manifest
+from roundtrip.history.night_rows import SERIES_COLUMNS
+from roundtrip.measure import analysis, bundle_tables, manifest
+from roundtrip.measure.bundle_rows import SampleRow
 from roundtrip.measure.columns import settings_by_launch
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
@@ -53,17 +54,11 @@ class BundleData:
     analysis: analysis.AnalysisSettings
     campaign_text: str
     env_records: dict[str, Any]
-    past_nights: Ledger = field(default_factory=Ledger)
-    launch_medians: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(schema=bundle_rows.MEDIANS_SCHEMA)
-    )
-    node_facts: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(schema=bundle_rows.NODES_SCHEMA)
-    )
-    disturbance: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(schema=bundle_rows.DISTURBANCE_SCHEMA)
-    )
-    node_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    past_nights: Ledger
+    launch_medians: pl.DataFrame
+    node_facts: pl.DataFrame
+    disturbance: pl.DataFrame
+    node_pairs: pl.DataFrame
 
     @property
     def title(self) -> str:
@@ -152,7 +147,7 @@ def read_bundle(bundle: Path) -> BundleData:
         lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")) as file:
-        samples = bundle_tables.scan_table(file, bundle_rows.SampleRow)
+        samples = bundle_tables.scan_table(file, SampleRow)
         # This decodes every page once, so that no later reader can fail on one.
         rows = samples.collect().lazy()
         bundle_tables.require_valid_samples(rows, launches, file)

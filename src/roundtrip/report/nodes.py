@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from roundtrip import units
+from roundtrip.content import labels
 from roundtrip.content.blocks import RichText, plain_text
 from roundtrip.history.node_faults import DeviatingClock, SlowProcessor
 from roundtrip.history.nodes import BANDWIDTH, LATENCY, TAIL, MeasureName
@@ -181,10 +182,7 @@ def describe_partition(name: MeasureName, labels_by_environ: Mapping[str, str]) 
 
 def environ_label_suffix(environs: Iterable[str], labels_by_environ: Mapping[str, str]) -> str:
     """`` (EMULATED NODES)``: the labels of these environments; "" for real hardware."""
-    labels = sorted(
-        {labels_by_environ[environ] for environ in environs if labels_by_environ.get(environ)}
-    )
-    return f" ({'; '.join(labels)})" if labels else ""
+    return labels.label_suffix(sorted(labels_by_environ.get(environ, "") for environ in environs))
 
 
 def outlier_title(outlier: Outlier, labels_by_environ: Mapping[str, str]) -> str:

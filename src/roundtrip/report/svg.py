@@ -158,12 +158,10 @@ def tick_label(value: float, axis: plot.Axis) -> str:
         return axis.tick_labels[axis.ticks.index(value)]
     if axis.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
         return units.size_text(int(value))
-    text = f"{value:.12g}"
+    text = f"{value:,.12g}"
     if "e" in text:
         return units.number_text(value)
-    sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
-    whole, dot, part = text.lstrip("-").partition(".")
-    return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
+    return text.replace("-", "\N{MINUS SIGN}").replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _power_ticks(axis: plot.Axis, count: float, base: int) -> tuple[float, ...]:

@@ -146,11 +146,7 @@ def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Itera
 
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield an answer for each night and verdict of a step: news first, then newest first."""
-    groups: dict[tuple[str, Verdict], list[JudgedSeries]] = defaultdict(list)
-    for series in verdicts.judged_series:
-        if series.step_night:
-            night = series.change_night or series.step_night
-            groups[night, series.judgement.verdict].append(series)
+    groups = _group_by_step(verdicts.judged_series)
     news = {group: any(series.judgement.is_recent for series in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
         (night, verdict), judged_series = group, groups[group]
@@ -162,6 +158,17 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         )
         prefix = "New: " if news[group] else ""
         yield make_answer(f"{prefix}{len(judged_series)} series {verdict} ", rest, verdict.colour)
+
+
+def _group_by_step(
+    judged_series: Sequence[JudgedSeries],
+) -> dict[tuple[str, Verdict], list[JudgedSeries]]:
+    """The series with a step, by its night and their verdict."""
+    groups: dict[tuple[str, Verdict], list[JudgedSeries]] = defaultdict(list)
+    for series in judged_series:
+        if night := series.change_night or series.step_night:
+            groups[night, series.judgement.verdict].append(series)
+    return groups
 
 
 def _step_change_texts(judged_series: Sequence[JudgedSeries]) -> list[str]:
@@ -255,23 +262,18 @@ def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> 
         if judged_series:
             rest = f"{_first_title(judged_series)}: {judged_series[0].judgement.ratio_text}."
             yield make_answer(first, rest, verdict.colour)
-    groups: dict[tuple[bool, str, Verdict], list[JudgedSeries]] = defaultdict(list)
-    for series in verdicts.judged_series:
-        if series.step_night:
-            night = series.change_night or series.step_night
-            groups[series.judgement.is_recent, night, series.judgement.verdict].append(series)
-    news = [key for key in groups if key[0]]
-    for key in sorted(news, key=lambda key: (key[2].colour != "bad", key[1])):
-        yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
+    stepped = [series for series in verdicts.judged_series if series.step_night]
+    news = [series for series in stepped if series.judgement.is_recent]
+    groups = _group_by_step(news)
+    for night, verdict in sorted(groups, key=lambda key: (key[1].colour != "bad", key[0])):
+        yield _recent_step_answer(night, verdict, groups[night, verdict], verdicts)
     if judged_series := [series for series in verdicts.judged_series if series.revision_sentences]:
         sentences = "; ".join(judged_series[0].revision_sentences)
         yield make_answer("Revised: ", f"{_first_title(judged_series)}: {sentences}.")
     changed_facts = list(_changed_fact_answers(verdicts))
     yield from changed_facts
-    new_count = sum(len(groups[key]) for key in news)
-    old_count = sum(map(len, groups.values())) - new_count
     recent = (news, worse_series, flapping_series, improved_series, changed_facts)
-    yield _summary_answer(verdicts, new_count, old_count, any(recent))
+    yield _summary_answer(verdicts, len(news), len(stepped) - len(news), any(recent))
 
 
 def _changed_fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
