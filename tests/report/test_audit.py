@@ -222,15 +222,9 @@ def test_no_rule_passes_on_no_facts() -> None:
         *(pl.lit(None, pl.String).alias(n) for n in ("mpi_library", "compiler")),
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
     )
-    bare_subject = replace(
-        SOUND,
-        section=None,
-        launches=bare_launches,
-        points=point_frame().clear(),
-        verdicts={},
-        env_records={},
-        section_title_by_text={},
-    )
+    facts: dict[str, Any] = {"verdicts": {}, "env_records": {}, "section_title_by_text": {}}
+    points = point_frame().clear()
+    bare_subject = replace(SOUND, section=None, launches=bare_launches, points=points, **facts)
     # That launches completed, and how many, is a fact.
     results = {number: held(number, bare_subject).result for number in range(1, len(RULES) + 1)}
     assert {number for number, result in results.items() if result == "pass"} == {2, 13}
@@ -241,9 +235,8 @@ def test_a_diagnostic_lets_normal_theory_pass() -> None:
     assert held(6, with_facts(summaries=(summary,))).result == "fail", "it is not shown"
     columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
     spread_table = table_of(time_cell(0.1), Cell(pure_number(0.4)), columns=columns)
-    chapter = replace(
-        with_blocks(spread_table).section, audit_facts=replace(AUDIT_FACTS, summaries=(summary,))
-    )  # type: ignore[type-var]
+    facts = replace(AUDIT_FACTS, summaries=(summary,))
+    chapter = replace(with_blocks(spread_table).section, audit_facts=facts)  # type: ignore[type-var]
     assert held(6, replace(SOUND, section=chapter)).result == "pass"
 
 
@@ -256,12 +249,9 @@ def test_published_values_need_no_spread() -> None:
 
 def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares() -> None:
     assert "a barrier before each sample" in held(10, SOUND).evidence  # as FACTS declares
-    timed_subject = with_launches(
-        timing_clock="one rank",
-        timing_synchronisation="none",
-        timing_over_ranks="one rank",
-        timing_cache="flushed",
-    )
+    timing = {"timing_clock": "one rank", "timing_synchronisation": "none"}
+    timing |= {"timing_over_ranks": "one rank", "timing_cache": "flushed"}
+    timed_subject = with_launches(**timing)
     evidence = held(10, timed_subject).evidence
     assert "ranks are not synchronised; the time of one rank is the sample" in evidence
     assert "barrier" not in evidence
@@ -286,9 +276,8 @@ def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
 def test_a_name_that_looks_like_a_number_is_none() -> None:
     """A study may call its cases 2 and 4: they have no unit, and are the base of no ratio."""
     columns = Column("Case"), Column("Ring", "right")
-    case_table = table_of(
-        columns=columns, rows=((Cell("2"), measured_cell()), (Cell("4"), measured_cell()))
-    )
+    cases = ((Cell("2"), measured_cell()), (Cell("4"), measured_cell()))
+    case_table = table_of(columns=columns, rows=cases)
     assert {held(rule, with_blocks(case_table)).result for rule in (16, 22)} == {"pass"}
     assert held(1, with_blocks(case_table)).evidence == "no table has a ratio"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import years
 from support.browser import CHROMIUM, NO_AXE_REASON, NO_CHROMIUM_REASON, Browser, open_browser
 from support.bundles import read_tree
 from support.pairs import PairNightWriter
@@ -20,6 +21,7 @@ from roundtrip.content import data, plot
 from roundtrip.measure import bundle, store
 from roundtrip.report import publish, renderers
 from roundtrip.report.build import build_report
+from roundtrip.report.pages import history
 from roundtrip.units import Unit
 
 Maker = Callable[..., Any]
@@ -118,10 +120,15 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
         plot.plot_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
 
 
-def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
-    page = renderers.render_html(build_report(read_tree(make_tree(launches=6))))
-    kinds = re.findall(r"<script([^>]*)>", page)
+@pytest.mark.parametrize("is_report", [True, False])
+def test_one_script_of_our_own_and_no_other(make_tree: Maker, is_report: bool) -> None:
+    if is_report:
+        page = renderers.render_html(build_report(read_tree(make_tree(launches=6))))
+    else:
+        page = history.render_page(years.make_history(2, 30))
+    kinds = [kind.removesuffix(' id="data"') for kind in re.findall(r"<script([^>]*)>", page)]
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
+    assert not re.search(r"https?://(?!www\.w3\.org)", page)
     text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     policy = entities.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]

@@ -1,15 +1,18 @@
-"""What a report and ``roundtrip history`` say of launches that were made again."""
+"""Launches that were made again: by which rule they confirm, how often it errs, what is said."""
 
 import json
 import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.bundles import redigest_bundle
 from support.command import parse_answer, run_roundtrip
 from support.nights import CAMPAIGN, NODE_PSEUDONYM, SITE, NightWriter
@@ -19,11 +22,17 @@ from roundtrip.history import ledger
 from roundtrip.measure import manifest, records, store
 from roundtrip.report import confirmation, renderers
 from roundtrip.report.build import build_report
-from roundtrip.report.confirmation import ConfirmationResult
+from roundtrip.report.confirmation import (
+    Confirmation,
+    ConfirmationResult,
+    SignTest,
+    judge_repetitions,
+)
 from roundtrip.report.pages import write
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.verdicts import Verdict
 
+LEVEL = 0.05
 NIGHTS = 20
 #: Of 54 series: the first 50 are one case, the rest another.
 SERIES, CASES = 54, ["NetPIPE/number=00", "NetPIPE/number=01"]
@@ -121,12 +130,10 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
     old_lines = history.judge_bundle_nights(old_data).judged_series
     alone(revision)
     new_data = read(launched(revision, slower(3.0)))
-    assert new_data.launch_medians.equals(old_data.launch_medians) and new_data.launches.equals(
-        old_data.launches
-    )
-    assert [line.history for line in history.judge_bundle_nights(new_data).judged_series] == [
-        line.history for line in old_lines
-    ]
+    assert new_data.launch_medians.equals(old_data.launch_medians)
+    assert new_data.launches.equals(old_data.launches)
+    new_lines = history.judge_bundle_nights(new_data).judged_series
+    assert [line.history for line in new_lines] == [line.history for line in old_lines]
     night_rows = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
     assert night_rows.filter(night=night_rows["night"].max())["launches"].unique().to_list() == [2]
 
@@ -218,12 +225,10 @@ def test_the_page_of_all_nights_and_the_command_say_it(revision: Path) -> None:
     assert "Launched again: confirmed (2 series)." in output
     assert output.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
     series = parse_answer("history", ask(revision, "--json")[0])["series"]
-    results = [
-        record["confirmation"] for record in series if record["verdict"] == "worse last night"
-    ]
-    assert [(result["verdict"], result["beyond"], result["launches"]) for result in results] == [
-        ("confirmed", 9, 9)
-    ] * 2
+    worse = [record for record in series if record["verdict"] == "worse last night"]
+    results = [record["confirmation"] for record in worse]
+    counts = [(result["verdict"], result["beyond"], result["launches"]) for result in results]
+    assert counts == [("confirmed", 9, 9)] * 2
     assert all(result["control"]["beyond"] == 0 for result in results)
     assert not any(record["confirmation"] for record in series if record["verdict"] == "unchanged")
 
@@ -237,3 +242,78 @@ def test_launches_that_cannot_be_read_cost_the_night_and_its_page_nothing(revisi
     output, error = ask(revision)
     assert "2 worse last night" in output and "Launched again" not in output
     assert error.startswith("warning: ") and error.count("\n") == 1
+
+
+counts = st.integers(0, 40).flatmap(lambda n: st.builds(SignTest, st.integers(0, n), st.just(n)))
+
+
+def outcome(beyond: int, launches: int, control: SignTest | None = None) -> Confirmation:
+    (result,) = judge_repetitions([SignTest(beyond, launches)], [control], LEVEL)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("beyond", "launches", "verdict"),
+    [
+        (9, 9, Confirmation.CONFIRMED),  # p = 1/512
+        (8, 9, Confirmation.CONFIRMED),  # 10/512
+        (7, 9, Confirmation.NOT_CONFIRMED),  # 46/512 = 0.09
+        (0, 9, Confirmation.NOT_CONFIRMED),
+        (5, 5, Confirmation.CONFIRMED),  # 1/32
+        (4, 4, Confirmation.TOO_FEW_LAUNCHES),  # 1/16: as clear as can be, and not enough
+        (0, 1, Confirmation.TOO_FEW_LAUNCHES),
+        (0, 0, Confirmation.NOT_LAUNCHED),
+    ],
+)
+def test_known_answers(beyond: int, launches: int, verdict: Confirmation) -> None:
+    assert outcome(beyond, launches) is verdict
+
+
+def test_the_control_comes_first() -> None:
+    assert outcome(9, 9, SignTest(5, 9)) is Confirmation.MACHINE_SLOWER
+    assert outcome(3, 9, SignTest(9, 9)) is Confirmation.MACHINE_SLOWER
+    assert outcome(9, 9, SignTest(4, 9)) is Confirmation.CONFIRMED
+    assert outcome(9, 9, SignTest(0, 0)) is Confirmation.CONFIRMED
+
+
+def test_many_series_are_held_to_more_and_help_each_other() -> None:
+    lone_results = judge_repetitions([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
+    assert lone_results[0] is Confirmation.NOT_CONFIRMED
+    joint_results = judge_repetitions([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
+    assert set(joint_results) == {Confirmation.CONFIRMED}
+
+
+@pytest.mark.parametrize(("series", "fewest"), [(1, 5), (2, 6), (10, 8), (100, 11)])
+def test_the_fewest_launches(series: int, fewest: int) -> None:
+    verdicts = {fewest - 1: Confirmation.TOO_FEW_LAUNCHES, fewest: Confirmation.NOT_CONFIRMED}
+    for launches, verdict in verdicts.items():
+        tests = [SignTest(0, launches)] * series
+        assert set(judge_repetitions(tests, [None] * series, LEVEL)) == {verdict}
+
+
+@given(st.integers(1, 60))
+def test_a_series_inside_its_edge_is_confirmed_less_often_than_the_level(launches: int) -> None:
+    """Exactly: each launch lies beyond with probability 1/2, the worst that "inside" allows."""
+    wrong = [k for k in range(launches + 1) if outcome(k, launches) is Confirmation.CONFIRMED]
+    assert sum(comb(launches, k) for k in wrong) <= LEVEL * 2**launches
+
+
+@given(counts, counts)
+def test_another_launch_beyond_takes_no_confirmation_back(
+    sign_test: SignTest, control: SignTest
+) -> None:
+    larger_test = SignTest(sign_test.beyond + 1, sign_test.launches + 1)
+    if outcome(sign_test.beyond, sign_test.launches, control) is Confirmation.CONFIRMED:
+        assert outcome(larger_test.beyond, larger_test.launches, control) is Confirmation.CONFIRMED
+
+
+@given(st.lists(st.tuples(counts, counts), min_size=1, max_size=20))
+def test_nothing_is_confirmed_whose_control_is_slower(
+    pairs: list[tuple[SignTest, SignTest]],
+) -> None:
+    sign_tests, controls = zip(*pairs, strict=True)
+    verdicts = judge_repetitions(sign_tests, controls, LEVEL)
+    for verdict, sign_test, control in zip(verdicts, sign_tests, controls, strict=True):
+        if control.is_majority:
+            assert verdict in (Confirmation.MACHINE_SLOWER, Confirmation.NOT_LAUNCHED)
+        assert (verdict is Confirmation.NOT_LAUNCHED) == (sign_test.launches == 0)

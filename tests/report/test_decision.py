@@ -50,16 +50,10 @@ def test_the_advice_counts_the_launches_that_were_made(
     values: int, launches_needed: int | None, launches: int, advice: str
 ) -> None:
     assert build.describe_launches_needed([judged(values, launches_needed)], launches) == advice
-
-
-def test_the_claim_that_lacks_most_decides() -> None:
+    # The claim that lacks most decides.
     claims = [judged(14, None), judged(7, 11), judged(10, 14)]
     assert build.launches_needed_per_case(claims, 14) == 22
     assert build.launches_needed_per_case([judged(14, None)], 14) is None
-
-
-def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:
-    assert why(make_tree(launches=9, environs=(ENVIRON,))) is None
 
 
 def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker) -> None:
@@ -157,24 +151,21 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
     section = find_section(get_study("netpipe"), read_tree(tree))
     assert section is not None
     claim_counts = Counter(claim.family for claim in section.ratios_by_claim())
-    cases = [
-        PlannedCase(
-            item["case"],
-            "netpipe",
-            "NetPIPE",
-            "local:smp",
-            item["case"].split("+")[1],
-            {"mode": "pingpong", "placement": "shared-memory", "variants": "five"},
-        )
-        for item in tree.expected
-    ]
+    names, parameters = ("netpipe", "NetPIPE", "local:smp"), {"mode": "pingpong"}
+    parameters |= {"placement": "shared-memory", "variants": "five"}
+    ids = [item["case"] for item in tree.expected]
+    cases = [PlannedCase(case, *names, case.split("+")[1], parameters) for case in ids]
     planned_claims = outcome.primary_claims(cases, analysis.default_settings())
     assert claim_counts[Family.PRIMARY] == sum(claim.count for claim in planned_claims) == 8
     assert claim_counts[Family.SECONDARY] == 2 * 4 * 4
 
 
-def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
-    report = build.build_report(read_tree(make_tree(launches=9, environs=(ENVIRON,))))
+def test_a_run_with_verdicts_decides_and_shows_its_families_with_their_numbers(
+    make_tree: Maker,
+) -> None:
+    tree = make_tree(launches=9, environs=(ENVIRON,))
+    assert why(tree) is None
+    report = build.build_report(read_tree(tree))
     assert dict(report.provenance_facts)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]

@@ -41,12 +41,8 @@ def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Bu
     ]
     toolchain = table(read).columns[1].name
     launches = read.launches.filter(pl.col("toolchain") == toolchain)["launch"].to_list()
-    raw_samples = read.samples.filter(
-        pl.col("launch").is_in(launches),
-        pl.col("variant") == "mpi",
-        pl.col("phase") == "measure",
-        pl.col("size_bytes") == 1,
-    ).collect()
+    names = {"variant": "mpi", "phase": "measure", "size_bytes": 1}
+    raw_samples = read.samples.filter(pl.col("launch").is_in(launches), **names).collect()
     launch_medians = [median(frame["value"]) for frame in raw_samples.partition_by("launch")]
     (latency_quantity,) = latency[1].quantities
     assert latency_quantity.unit == "µs" and latency_quantity.n == len(launches)
@@ -106,11 +102,10 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
 
 def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     launch = {"system": "local", "partition": "smp", "emulation": [], "simulated": None}
+    all_parameters = [{"a": "FFT", "b": name} for name in ("shared-memory", "oversubscribed")]
     settings = [
-        headline._setting_and_label(
-            {**launch, "parameters": setting_rows({"a": "FFT", "b": value})}
-        )
-        for value in ("shared-memory", "oversubscribed")
+        headline._setting_and_label({**launch, "parameters": setting_rows(parameters)})
+        for parameters in all_parameters
     ]
     assert settings == [
         ("FFT, in one node, local:smp", ""),

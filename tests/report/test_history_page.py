@@ -1,7 +1,5 @@
 """The history page as text: what it says of each series, and that it says it again."""
 
-import base64
-import hashlib
 import json
 import re
 from dataclasses import replace
@@ -62,11 +60,9 @@ def data(page: str) -> dict[str, Any]:
 
 
 def test_the_same_history_gives_the_same_bytes_in_any_order(generated: HistoryPage) -> None:
-    shuffled_history = replace(
-        generated,
-        nights=generated.nights.sample(fraction=1.0, shuffle=True, seed=3),
-        provenance=generated.provenance.sample(fraction=1.0, shuffle=True, seed=4),
-    )
+    nights = generated.nights.sample(fraction=1.0, shuffle=True, seed=3)
+    provenance = generated.provenance.sample(fraction=1.0, shuffle=True, seed=4)
+    shuffled_history = replace(generated, nights=nights, provenance=provenance)
     assert history.render_page(shuffled_history) == history.render_page(generated)
 
 
@@ -81,14 +77,11 @@ def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
     assert [row.split(" half")[0] for row in row_texts[:2]] == ["mpi, 8 B", "mpi, 4 B"]
 
 
-def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
+def test_rows_and_answers_say_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
     row = rows(page)[0]
     assert "1.110 [1.099, 1.121]" in row
     assert "night 79, 2026-03-20 UCX (openmpi41-boost181): 1.16.0 → 1.17.0" in row
     assert row.endswith("2.9 %")
-
-
-def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -> None:
     text = answer_text(page)
     assert "New: 4 series regressed since night 79, 2026-03-20: mpi, 8" in text
     assert " (and 3 others): 1.08 to 1.11 times the level" in text
@@ -109,13 +102,8 @@ def young(generated: HistoryPage, *numbers: int) -> HistoryPage:
     histories = {
         names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
     }
-    return replace(
-        generated,
-        nights=first_nights,
-        series_histories=histories,
-        night_notes=(),
-        report_link_by_night={},
-    )
+    young_history = replace(generated, nights=first_nights, series_histories=histories)
+    return replace(young_history, night_notes=(), report_link_by_night={})
 
 
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
@@ -201,16 +189,6 @@ def shown(value: float, series: HistorySeries) -> float:
     return value * display_unit(series)[0]
 
 
-def test_only_our_script_may_run(page: str) -> None:
-    policy = re.search(r"script-src 'sha256-([^']+)'", page)
-    script = re.search(r"<script>(.*?)</script>", page, re.S)
-    assert policy
-    assert script
-    assert base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode() == policy[1]
-    assert "default-src 'none'" in page
-    assert not re.search(r"https?://(?!www\.w3\.org)", page)
-
-
 def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
     nights = generated.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
@@ -222,11 +200,8 @@ def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
     notes = [(years.night_start(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     names = "c" + HOSTILE, HOSTILE
-    page = history.render_page(
-        HistoryPage(
-            *names, nights, facts, histories, generated.settings, notes, notices=((HOSTILE,),)
-        )
-    )
+    content = nights, facts, histories, generated.settings, notes
+    page = history.render_page(HistoryPage(*names, *content, notices=((HOSTILE,),)))
     assert len(re.findall(r"<script", page)) == 2
     assert "<img" not in page
     assert "owned" in page
@@ -263,6 +238,7 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -
     ("series", "verdict"),
     [
         (SeriesHistory(90, (STEP,)), Verdict.REGRESSED),
+        (SeriesHistory(90, (STEP,), lower_is_better=False), Verdict.IMPROVED),
         (SeriesHistory(90, drift=LevelDrift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
         (SeriesHistory(90), Verdict.UNCHANGED),
         (SeriesHistory(90, (STEP,), drift=LevelDrift(1.1, 1.05, 1.2)), Verdict.REGRESSED),
@@ -273,19 +249,11 @@ def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
     assert judge_series(series).verdict is verdict
 
 
-def test_higher_may_be_better() -> None:
-    judgement = judge_series(SeriesHistory(90, (STEP,), lower_is_better=False))
-    assert judgement.verdict is Verdict.IMPROVED
-
-
-def test_news_comes_before_an_old_step_with_more_evidence() -> None:
+def test_news_comes_first_and_a_last_night_that_stands_out_before_quiet_ones() -> None:
     old = judge_series(SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)))
     new = judge_series(SeriesHistory(90, (STEP,)))
     assert new.is_recent > old.is_recent
     assert new.sort_key < old.sort_key
-
-
-def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
     loud, quiet = (
         judge_series(SeriesHistory(90, newest_night=NewestNight(ratio, 0.9, 1.1, is_outside)))
         for ratio, is_outside in ((1.2, True), (1.0, False))

@@ -244,14 +244,8 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
     bundle = writer.write(46)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     start = str(manifest.verify(bundle).data["started"])
-    acceptance = Annotation.model_validate(
-        {
-            "from": datetime.fromisoformat(start),
-            "text": "a <b> new switch",
-            "series": "*",
-            "kind": "accepted",
-        }
-    )
+    words = {"text": "a <b> new switch", "series": "*", "kind": "accepted"}
+    acceptance = Annotation.model_validate({"from": datetime.fromisoformat(start), **words})
     plain_copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
     ledger.attach_history(plain_copy, manifest.verify(plain_copy), site_ledger)
     ledger.attach_history(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
@@ -279,21 +273,14 @@ def provenance(*facts: tuple[str, str, str, str]) -> pl.DataFrame:
 def test_changes_are_between_nights_of_which_something_is_known() -> None:
     facts = provenance(("1", "", "kernel", "a"), ("3", "", "kernel", "b"), ("4", "", "kernel", "b"))
     changes = series.changes_by_night(facts, ["1", "2", "3", "4"])
-    assert {
-        night: [str(change) for change in night_changes] for night, night_changes in changes.items()
-    } == {"3": ["kernel: a → b"]}
+    assert {night: list(map(str, changes[night])) for night in changes} == {"3": ["kernel: a → b"]}
 
 
 def test_a_node_that_was_not_used_is_no_change_but_a_new_fact_is() -> None:
-    facts = provenance(
-        ("1", "", "kernel", "a"),
-        ("1", "node1", "firmware", "x"),
-        ("2", "", "kernel", "a"),
-        ("2", "", "MCA", "4096"),
-    )
-    assert [str(change) for change in series.changes_by_night(facts, ["1", "2"])["2"]] == [
-        "MCA: not set → 4096"
-    ]
+    first = ("1", "", "kernel", "a"), ("1", "node1", "firmware", "x")
+    facts = provenance(*first, ("2", "", "kernel", "a"), ("2", "", "MCA", "4096"))
+    (change,) = series.changes_by_night(facts, ["1", "2"])["2"]
+    assert str(change) == "MCA: not set → 4096"
 
 
 def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
@@ -315,9 +302,8 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
     def night(number: int, nodes: list[str]) -> SeriesPoint:
-        return SeriesPoint(
-            years.night_start(number), "+".join(nodes), 1.0, None, None, "", 8, 0, ""
-        )
+        place = years.night_start(number), "+".join(nodes)
+        return SeriesPoint(*place, 1.0, None, None, "", 8, 0, "")
 
     all_nodes = [f"n{number:02d}" for number in range(20)]
     points = [
@@ -333,22 +319,17 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
-    changes = [
-        series.FactChange(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")
-    ]
-    assert [change.subject for change in series.changes_of_series(changes, {"node1", "gcc"})] == [
-        "",
-        "node1",
-        "gcc",
-    ]
+    names = ("", "node1", "node2", "gcc")
+    changes = [series.FactChange(subject, "x", "1", "2") for subject in names]
+    own_changes = series.changes_of_series(changes, {"node1", "gcc"})
+    assert [change.subject for change in own_changes] == ["", "node1", "gcc"]
 
 
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
     calendar = Calendar([years.night_start(index) for index in range(9)])
     candidates = {years.night_start(3)}
-    assert [
-        calendar.nearest(years.night_start(index), candidates) is not None for index in range(7)
-    ] == [*(False, True, True, True, True, True, False)]
+    near = [n for n in range(7) if calendar.nearest(years.night_start(n), candidates) is not None]
+    assert near == [1, 2, 3, 4, 5]
 
 
 def test_two_nights_of_a_day_are_distinct() -> None:
@@ -359,10 +340,9 @@ def test_two_nights_of_a_day_are_distinct() -> None:
 def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
     all_series = list(split_series(years.make_history(40, 3).nights))
     assert len({night_series.key for night_series in all_series}) == 40
-    assert [
-        night_series.key for night_series in split_series(years.make_history(40, 5).nights)
-    ] == [night_series.key for night_series in all_series]
-    assert all(series_key(night_series.identity) == night_series.key for night_series in all_series)
+    later_series = split_series(years.make_history(40, 5).nights)
+    assert [each.key for each in later_series] == [each.key for each in all_series]
+    assert all(series_key(each.identity) == each.key for each in all_series)
 
 
 def test_times_are_printed_in_a_unit_that_fits() -> None:

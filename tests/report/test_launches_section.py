@@ -167,7 +167,9 @@ def noise_rows(section_part: ReportSection) -> list[list[str]]:
     return [[cell.text for cell in row] for row in find_table(section_part, "Noise in").rows]
 
 
-def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
+def test_spreads_and_a_better_plan_are_shown_and_too_few_launches_get_none(
+    make_tree: Maker,
+) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
     tree = make_tree(launches=20, samples=40, environs=(ENVIRON,))
     section_part = launches.build_section(read_tree(tree))
@@ -183,11 +185,8 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     assert float(latency[8]) < 0.05, "two groups of launches are not normal"
     (remarks,) = [block for block in section_part.blocks if isinstance(block, BulletList)]
     assert "The next launch may have another median" in str(remarks.items)
-
-
-def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
-    section_part = launches.build_section(read_tree(make_tree(launches=6, environs=(ENVIRON,))))
-    assert {row[7] for row in noise_rows(section_part)} == {"\N{EN DASH}"}
+    few = launches.build_section(read_tree(make_tree("few", launches=6, environs=(ENVIRON,))))
+    assert {row[7] for row in noise_rows(few)} == {"\N{EN DASH}"}
 
 
 def test_cases_that_were_skipped_for_one_reason_are_one_line(make_tree: Maker) -> None:

@@ -88,7 +88,8 @@ def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> Non
     assert "partners, two nights" in first
     assert last == f"Not measured: {GONE['node']} (drained)."
     assert sick.top_sections[0].question == nodes.SECTION_QUESTION
-    assert all(len(text) <= 140 for text in (first, last))
+    assert all(len(text) <= 140 and "EMULATED" not in text for text in (first, last))
+    assert unlabelled_rows(sick), "the checker looks at this part"
 
 
 def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
@@ -173,21 +174,12 @@ def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path
 def test_every_value_of_emulated_nodes_says_so(
     tmp_path: Path, slow_nodes: dict[int, float]
 ) -> None:
-    night_report = report(
-        tmp_path,
-        added_s_by_node=slow_nodes,
-        failed_nodes=frozenset({5}),
-        has_single_launches=True,
-        switches=4,
-        facts={"nodes_not_measured": [GONE]},
-        emulated=NODE_EMULATION,
-    )
+    nodes = {"added_s_by_node": slow_nodes, "failed_nodes": frozenset({5}), "switches": 4}
+    facts = {"facts": {"nodes_not_measured": [GONE]}, "emulated": NODE_EMULATION}
+    night_report = report(tmp_path, has_single_launches=True, **nodes, **facts)
     assert unlabelled_rows(night_report) == []
-    assert all(
-        "EMULATED NODES" in text
-        for text in answers(night_report)
-        if not text.startswith("Not meas")
-    )
+    texts = [text for text in answers(night_report) if not text.startswith("Not meas")]
+    assert all("EMULATED NODES" in text for text in texts)
     assert len(part(night_report).figures) > 2
     assert all("EMULATED NODES" in next(svg_files(figure)) for figure in part(night_report).figures)
 
@@ -196,11 +188,6 @@ def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> 
     PairNightWriter(tmp_path, added_s_by_node={3: 100e-6}, emulated=NODE_EMULATION).night(0)
     night_report = report(tmp_path, nights=2, first=1, added_s_by_node={3: 100e-6})
     assert unlabelled_rows(night_report) == []
-
-
-def test_measured_nodes_have_no_label(sick: Report) -> None:
-    assert not any("EMULATED" in text for text in answers(sick))
-    assert unlabelled_rows(sick), "the checker looks at this part"
 
 
 def names(table: Table) -> list[str]:

@@ -45,7 +45,9 @@ def root(svg_text: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg_text)  # noqa: S314  our own drawing
 
 
-def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
+def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     content = pdf.pdf_from_svg(drawing("MPI"))
     assert content.startswith(b"%PDF") and content == pdf.pdf_from_svg(drawing("MPI"))
     _, _, width, height = map(float, root(drawing("MPI")).attrib["viewBox"].split())
@@ -54,21 +56,10 @@ def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
     inches = [root(drawing("MPI")).attrib[side].removesuffix("in") for side in ("width", "height")]
     assert [72 * float(side) for side in inches] == pytest.approx([252, float(box)], abs=0.1)
     assert b"/FontFile2" in content and b"(Bandwidth \\(MB/s\\))" in content
-
-
-def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = pdf.pdf_from_svg(drawing("MPI"))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert 13 * pdf.COLUMN_WIDTH_PT / width > 7, "letters are seven points high"
+    assert re.search(rb" re W\*? n", content), "what leaves the frame is clipped"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")  # of builders, which dates no figure
     assert pdf.pdf_from_svg(drawing("MPI")) == content
-
-
-def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
-    width = float(root(drawing("MPI")).attrib["viewBox"].split()[2])
-    assert 13 * pdf.COLUMN_WIDTH_PT / width > 7
-
-
-def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
-    assert re.search(rb" re W\*? n", pdf.pdf_from_svg(drawing("MPI")))
 
 
 def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
@@ -98,9 +89,6 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
         ["size", "65536", "bytes", "", "", "", ""],
         ["'=1+1", "none", "", "", "", "", ""],
     ]
-
-
-def test_a_table_without_rows_is_its_headings() -> None:
     assert renderers.render_csv(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
 
 
@@ -111,13 +99,10 @@ def report(answers: tuple[Answer, ...]) -> Report:
     return Report("Title", (("Site", "local"),), (("<Note>",),), (part,))
 
 
-def test_a_summary_says_what_to_know_and_the_answer() -> None:
+def test_a_summary_says_what_to_know_and_the_answer_in_ten_lines_at_most() -> None:
     assert renderers.render_summary(report((make_answer("Yes: ", "faster"),))).splitlines() == [
         *("**Title**", "", "- Site: local", "- \\<Note\\>", "- **Yes:** faster")
     ]
-
-
-def test_a_summary_has_ten_lines_at_most() -> None:
     answers = tuple(make_answer(f"{n}", "") for n in range(20))
     lines = renderers.render_summary(report(answers)).splitlines()
     assert len([line for line in lines if line]) == 10

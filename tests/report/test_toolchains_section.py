@@ -211,7 +211,6 @@ def test_the_page_counts_the_compared_pairs(
 def test_many_pairs_are_one_answer_that_counts_them(
     tree: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(judged(tree)[0].panel_answers) == 1
     monkeypatch.setattr(toolchains, "_MAX_ANSWERS", 0)
     [answer] = judged(tree)[0].panel_answers
     assert answer.text[-1] == "1 pairs of toolchains are compared below, by round."
@@ -229,12 +228,12 @@ def raced(
     what: str = "MPI",
     setting: Setting = SETTING,
 ) -> Any:
-    return {
-        ToolchainComparison(setting, pair[0], pair[1], what, size): ClaimVerdict(
-            Interval(ratio, None, None, 9), 0.01, 0.01, verdict
-        )
-        for pair, verdict, ratio in pairs
-    }
+    verdicts = {}
+    for pair, verdict, ratio in pairs:
+        interval = Interval(ratio, None, None, 9)
+        key = ToolchainComparison(setting, pair[0], pair[1], what, size)
+        verdicts[key] = ClaimVerdict(interval, 0.01, 0.01, verdict)
+    return verdicts
 
 
 def merged(*parts: Any) -> Any:
@@ -306,12 +305,11 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
         app: replace(SETTING, parameters=f"app {app}, placement shared-memory, ranks {ranks}")
         for app, ranks in (("FFT", 2), ("LU", 4))
     }
-    table = ranking(
-        *(
-            raced(("ab", ON_PAR, 1.0), size=size, what=f"{app}, datatypes", setting=setting)
-            for (app, setting), size in zip(settings.items(), (8, 16), strict=True)
-        )
+    fft, lu = (
+        raced(("ab", ON_PAR, 1.0), size=size, what=f"{app}, datatypes", setting=setting)
+        for (app, setting), size in zip(settings.items(), (8, 16), strict=True)
     )
+    table = ranking(fft, lu)
     assert [column.name for column in table.columns] == ["What", "With", "Fastest"]
     assert [printable(row[0].text) for row in table.rows] == [
         "FFT, datatypes, ranks 2 at 8 B",
@@ -330,17 +328,13 @@ def front(*parts: Any) -> list[str]:
 
 
 def test_an_answer_names_the_setting_and_what_is_emulated() -> None:
-    assert front(
-        raced(("ab", FASTER, 1.3)), raced(("ab", SLOWER, 0.7), what="MPI", setting=WAN)
-    ) == [
+    one, slower = raced(("ab", FASTER, 1.3)), raced(("ab", SLOWER, 0.7), setting=WAN)
+    assert front(one, slower) == [
         "No overall winner: MPI a is fastest in 1 of 2 comparisons (in part EMULATED WAN: "
         "RTT 2 ms), MPI b in 1.",
         "MPI a is fastest for MPI at 1 B: 30 % faster.",
         "MPI b is fastest for MPI, wan_rtt 2, EMULATED WAN: RTT 2 ms at 1 B: 43 % faster.",
     ]
-
-
-def test_an_answer_over_emulated_values_says_so() -> None:
     emulated = [raced(("ab", FASTER, 1.3), what=f"w{number}", setting=WAN) for number in range(4)]
     places = "; ".join(f"w{n}, wan_rtt 2, EMULATED WAN: RTT 2 ms at 1 B" for n in range(3))
     assert front(*emulated) == [

@@ -65,11 +65,16 @@ def test_junit_has_a_case_for_each_series(comparison: Comparison) -> None:
     assert fact.get("value") == f"{OPENMPI} -> {MPICH}"
 
 
-def test_junit_of_hostile_names_is_xml(hostile: Comparison) -> None:
+def test_no_form_has_markup_or_moves_a_cursor_by_hostile_names(hostile: Comparison) -> None:
     suite = ElementTree.fromstring(forms.as_junit(hostile))[0]  # noqa: S314  our own
     names = [case.get("name") or "" for case in suite.iter("testcase")]
     assert any("<b>|x`](y)?[31m" in name for name in names)
     assert not list(suite.iter("b"))
+    text = forms.as_markdown(hostile)
+    assert "<b>" not in text and "\\<b\\>\\|x\\`\\](y)" in text
+    for form in (text, forms.as_text(hostile)):
+        form.encode()
+        assert "\x1b" not in form and "\x00" not in form
 
 
 def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> None:
@@ -81,14 +86,6 @@ def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> No
     assert head.count("| regressed: ") == sum(row.status == "regressed" for row in comparison.rows)
     rows = [line for line in text.splitlines() if line.startswith("| ") and "µs" in line]
     assert len({line.count("|") for line in rows}) == 1
-
-
-def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
-    text = forms.as_markdown(hostile)
-    text.encode()
-    assert "<b>" not in text
-    assert "\\<b\\>\\|x\\`\\](y)" in text
-    assert "\x1b" not in text and "\x00" not in text
 
 
 def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
@@ -121,12 +118,6 @@ def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparis
     assert f"Removed: {case} with {THIRD}" in text
     count = f": {len(comparison.rows)} series compared: "
     assert text.splitlines()[-1].startswith(f"{MPICH} against {OPENMPI}, {RUN}{count}")
-
-
-def test_the_table_of_hostile_names_moves_no_cursor(hostile: Comparison) -> None:
-    text = forms.as_text(hostile)
-    text.encode()
-    assert "\x1b" not in text and "\x00" not in text
 
 
 def test_a_narrow_terminal_gets_a_table_too(comparison: Comparison) -> None:
