@@ -41,10 +41,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], KeyLines]:
 
 
 def parse_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
-    """Return the TOML document `text`, which `file` has, and the lines of its values;
-
-    UserError if invalid.
-    """
+    """The TOML document `text` of `file`, and the lines of its values; UserError if invalid."""
     document, key_lines = files.parse_toml(text, file), dict[KeyPath, SourceLine]()
     for path, line in _toml_key_lines(text.split("\n")):
         for end in range(1, len(path) + 1):  # `[a.b]` and `a.b = 1` are the line of table a, too
@@ -69,10 +66,8 @@ def merge_tables(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[
 def validate_table(
     data: Mapping[str, Any], model: type[_ModelT], key_lines: KeyLines, file: Path
 ) -> _ModelT:
-    """Return `data` as a `model`; UserError with the first fault and its line in `key_lines`.
-
-    A fault without a line there is reported of `file`.
-    """
+    """`data` as a `model`; UserError with the first fault, and its line in `key_lines`, else
+    `file`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -169,10 +164,8 @@ def load_yaml(file: Path) -> Any:
 
 
 def load_yaml_with_lines(file: Path) -> tuple[Any, KeyLines]:
-    """Return the content of a YAML file, and the line of each key and item.
-
-    UserError, with the line, if it is missing, not YAML, or has a duplicate key.
-    """
+    """The content of a YAML file, and the line of each key and item; UserError, with the line, if
+    it is missing, not YAML, or has a duplicate key."""
     content = load_yaml(file)
     root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
     return content, dict(_yaml_key_lines(root, (), file, set())) if root else {}

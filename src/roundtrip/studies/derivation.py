@@ -195,10 +195,8 @@ def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
 
 
 def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
-    """Metrics whose values follow from the arms; () if the study declares no arms.
-
-    If `own`, a module of the study, defines values, these are `more_metrics`, else all metrics.
-    """
+    """Metrics whose values follow from the arms; () without arms, and `more_metrics` alone if
+    `own`, a module of the study, defines values."""
     if not study.arms:
         return ()
     return study.more_metrics if own else study.all_metrics
@@ -293,10 +291,8 @@ def _default_speeds(
 
 
 def audit_facts(study: Study) -> AuditFacts:
-    """The facts about the study's section for the audit of the report; absent facts are unknown.
-
-    By default medians, and ratios within launches if the study contrasts arms.
-    """
+    """The facts about the study's section for the audit of the report, by default medians and the
+    ratios of contrasted arms within launches; absent facts are unknown."""
     own: AuditFacts | None = study_module_attribute(study, "derived", "AUDIT_FACTS")
     facts = own or AuditFacts(build_columns=("mpi_library", "compiler", "compiler_flags"))
     metrics = derived_metrics(study, own)

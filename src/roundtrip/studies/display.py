@@ -70,10 +70,7 @@ def interval_cell(
     series_key: str = "",
     emulation_label: str = "",
 ) -> Cell:
-    """A cell with an interval times `scale`, or the `fallback` without one.
-
-    The other parameters are fields of `Quantity`.
-    """
+    """An interval times `scale`, or the `fallback`; the other parameters are as of `Quantity`."""
     if interval is None:
         return fallback
     quantity = Quantity.from_interval(interval, unit, scale, base_name, series_key)
@@ -172,10 +169,8 @@ def size_table(
     last_name: str = "",
     caption_units: tuple[str, ...] = (),
 ) -> Table:
-    """A table with text columns `names`, a column for each size [bytes], and column `last_name`.
-
-    `base` names the base of the ratios in the size columns.  Size 0 is called "No message".
-    """
+    """Text columns `names`, a column for each size [bytes] (0: "No message"), column `last_name`;
+    `base` names the base of the ratios in the size columns."""
     size_names = [units.size_text(size) if size else "No message" for size in sizes]
     size_columns = (Column(name, "right", base_name=base) for name in size_names)
     columns = (*text_columns(*names), *size_columns, *([Column(last_name)] if last_name else []))

@@ -47,10 +47,8 @@ class NodeEfficiency:
 
     @staticmethod
     def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> NodeEfficiency:
-        """Efficiencies from `times`: a row for each launch and subject, at least `TIME_COLUMNS`.
-
-        Lines with only one number of nodes are left out.
-        """
+        """Efficiencies from `times`, a row for each launch and subject with at least
+        `TIME_COLUMNS`; without lines that have only one number of nodes."""
         line = ["subject", "emulation_label", "line"]
         has_growth = pl.col("nodes").n_unique().over(line) > 1
         intervals = median_intervals(times, [*line, "nodes", "ranks"], "value", level)

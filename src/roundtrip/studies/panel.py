@@ -164,12 +164,9 @@ class Panels(Generic[PanelT]):
         return self.history_series_key(panel, size, variant=variant, **self.series_values)
 
     def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:
-        """The key of the one history series of the panel's cases with these `names`, else "".
-
-        `names` are values of columns of `history.night_rows.SERIES`; `case` defaults to the
-        panel's, if it is among the `key_columns`.  It is "" if no series, or more than one,
-        matches.
-        """
+        """The key of the one history series of the panel's cases with these `names`: values of
+        columns of `history.night_rows.SERIES`, `case` by default the panel's, if it is among the
+        `key_columns`.  "" if no series, or more than one, matches."""
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
         return self._origins.find_key(
@@ -183,10 +180,8 @@ class Panels(Generic[PanelT]):
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
 
     def column_intervals(self, column: str, scale: float = 1.0) -> pl.DataFrame:
-        """Intervals over launches of a column of `launch_values`, for each panel, variant and size.
-
-        Columns: `key_columns`, variant, size_bytes; median, low and high (times `scale`); n.
-        """
+        """Intervals over launches of a column of `launch_values`: columns `key_columns`, variant,
+        size_bytes; median, low and high (times `scale`); n."""
         keys = [*self.key_columns, "variant", "size_bytes"]
         intervals = median_intervals(self.launch_values, keys, column, self.level)
         return intervals.with_columns(pl.col("median", "low", "high") * scale)

@@ -44,10 +44,8 @@ _TITLE_BY_PLACEMENT = {"shared-memory": "in one node", "one-per-node": "two node
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """A toolchain in a placement, with a state of memory between exchanges.
-
-    `launches` is the smallest number of launches of a micro-app.
-    """
+    """A toolchain in a placement, with a state of memory; it counts the launches of the micro-app
+    that has the fewest."""
 
     @property
     def buffer_state(self) -> str:
@@ -78,10 +76,8 @@ class DDTBenchData(Panels[Panel]):
 
     @cached_property
     def creation_intervals(self) -> pl.DataFrame:
-        """Intervals of the times of `derived.CREATION_EPOCHS` by point.
-
-        Columns: panel, buffers, app, size_bytes, variant, phase; median, low, high [s]; n.
-        """
+        """Intervals of `derived.CREATION_EPOCHS`: columns panel, buffers, app, size_bytes, variant,
+        phase; median, low, high [s]; n."""
         times = derived.creation_medians(self.samples, _LAUNCH_COLUMNS)
         return median_intervals(times, [*_POINT_COLUMNS, "phase"], "seconds", self.level)
 
@@ -271,10 +267,7 @@ def _panel_subtitle(panel: Panel) -> str:
 def _method_curves(
     frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
 ) -> tuple[Curve, ...]:
-    """A curve for each of `methods`, with a row for each app.
-
-    `frame` has the column app, and those of a `Drawing`.
-    """
+    """A curve for each of `methods`, with a row for each app, from a `Drawing`'s rows with app."""
     numbers = {app: number for number, app in enumerate(apps)}
     rows = frame.with_columns(row=pl.col("app").replace_strict(numbers))
     return tuple(

@@ -108,10 +108,8 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Medians of `CREATION_EPOCHS`, sorted.
-
-    Columns: `by`, case, size_bytes, variant, phase, app, buffers, seconds.
-    """
+    """Medians of `CREATION_EPOCHS`: columns `by`, case, size_bytes, variant, phase, app, buffers,
+    seconds; sorted."""
     keys = [*by, "case", "size_bytes", "variant", "phase"]
     return (
         samples.filter(pl.col("phase").is_in(CREATION_EPOCHS), metric=EPOCH_METRIC)
@@ -124,10 +122,8 @@ def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def datatype_gains(medians: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
-    """Gains: round trip by hand over that with datatypes, for the same `by`.
-
-    `base` is MANUAL or MANUAL_TUNED.  Return the datatype rows of `medians`, with a column ratio.
-    """
+    """The datatype rows of `medians` with a column ratio: round trip by hand (`base`: MANUAL or
+    MANUAL_TUNED) over that with datatypes, for the same `by`."""
     pair = medians.filter(pl.col("variant").is_in([DDT, base]))
     return ratios_within_launch(pair, by, base, "round_trip")
 
@@ -142,10 +138,7 @@ _SUFFIX_BY_BUFFER_STATE = {ORIGINAL_BUFFER_STATE: "", "same": "_same"}
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
-    """The values of one launch of one micro-app, those of `PERF_VARIABLE_UNITS` among them.
-
-    Figures that were not measured are absent.
-    """
+    """The measured values of a launch of one micro-app, `PERF_VARIABLE_UNITS` among them."""
     values: dict[str, float] = {}
     medians = largest_message_rows(launch_medians(samples.lazy(), []), ["case"])
     medians = medians.filter(pl.col("buffers").is_in(list(_SUFFIX_BY_BUFFER_STATE)))

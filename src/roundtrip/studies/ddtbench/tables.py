@@ -50,10 +50,8 @@ def datatype_claim(panel: Panel, app: str, size: int, base: str = MANUAL) -> Arm
 
 
 def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool = False) -> Cell:
-    """The gain with its interval and the advice; the cell links to the history series `series`.
-
-    `says_slowdown`: the advice also says how many times slower datatypes are.
-    """
+    """The gain, its interval and the advice, with a link to `series`; if `says_slowdown`, also how
+    many times slower datatypes are."""
     words = ""
     if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median

@@ -147,10 +147,8 @@ def published_curve(variant: str) -> list[tuple[int, float]]:
 
 
 def published_rate(variant: str, size: int) -> float | None:
-    """MB/s of the published figure at `size`, interpolated log-log; None outside of its points.
-
-    Sizes up to a tenth above the last point have its value (1 MiB that of 1 000 000 bytes).
-    """
+    """MB/s of the published figure at `size`, interpolated log-log; None outside of its points, up
+    to a tenth above the last (1 MiB has the value of 1 000 000 bytes)."""
     if not (curve := published_curve(variant)):
         return None
     sizes, rates = zip(*curve, strict=True)
@@ -199,11 +197,8 @@ def time_samples(samples: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median and minimum of `time_samples` for each (`by`, case, variant, size).
-
-    `samples` has the columns of samples.csv and `by`.  Columns: `by`, case, variant, size_bytes,
-    seconds, min_seconds, bandwidth (MB/s); sorted.
-    """
+    """Median and minimum of `time_samples`: columns `by`, case, variant, size_bytes, seconds,
+    min_seconds, bandwidth (MB/s); sorted.  `samples` has the columns of samples.csv and `by`."""
     keys = [*by, "case", "variant", "size_bytes"]
     messages = pl.when(pl.col("case").str.starts_with("bidirectional/")).then(2).otherwise(1)
     return (

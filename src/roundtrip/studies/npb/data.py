@@ -231,10 +231,7 @@ class NPBLaunches:
     def interval_cell(
         self, values: Sequence[float], unit: Unit, base_name: str = "", series_key: str = ""
     ) -> Cell:
-        """Cell with median and interval of `values`;
-
-        `base_name` and `series_key` are fields of `Quantity`.
-        """
+        """Cell with median and interval of `values`; other parameters as of `Quantity`."""
         return display.interval_cell(
             self.interval(values), unit, base_name=base_name, series_key=series_key
         )
@@ -249,10 +246,8 @@ class NPBLaunches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages_and_iterations(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """The messages (columns pattern, size_bytes, messages) and iterations of a launch.
-
-        All launches of a series are alike.
-        """
+        """Messages (columns pattern, size_bytes, messages) and iterations of one launch: all are
+        alike."""
         launch, values = next(iter(next(iter(self.values_by_point[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), values["iterations"]
@@ -345,10 +340,8 @@ class NPBLaunches:
         return median_interval(values, self.level) if values else None
 
     def _series_and_rtt(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
-        """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
-
-        A launch that never ran is known only by the name of its case.
-        """
+        """Series and RTT (ms; None inside a cluster) of a row of cases.parquet; of a launch that
+        never ran, they follow from the name of its case."""
         parameters, emulation = setting_texts(row["parameters"]), setting_texts(row["emulation"])
         rtt_ms = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
         ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")

@@ -332,10 +332,7 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
 
 
 def answers_over_link(launches: NPBLaunches, all_findings: Sequence[Finding]) -> list[Answer]:
-    """An answer for each benchmark that was measured over the emulated link.
-
-    Series whose ranks do not share processors are preferred.
-    """
+    """An answer for each benchmark over the link, of series that do not share processors if any."""
     answers = []
     for name in dict.fromkeys(series.problem_name for series in launches.link_series):
         group = [series for series in launches.link_series if series.problem_name == name]

@@ -59,10 +59,8 @@ EMULATED = "EMULATED"
 
 
 def reference_night_from_bundle(bundle: BundleData) -> ReferenceNight:
-    """The rates of one rank in the launches of a bundle, and its claimed speed-ups over the link.
-
-    UserError if simulated, without a rate of one rank, or on several processors.
-    """
+    """The rates of one rank in a bundle, and its claimed speed-ups over the link; UserError if
+    simulated, without a rate of one rank, or on several processors."""
     rows = bundle.study_launches(STUDY.name)
     if rows["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
@@ -235,10 +233,8 @@ def _reference_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
 
 
 def describe_proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
-    """Text on the spread of the published speed-ups as speeds and as parts of a processor's rates.
-
-    "" if fewer than two of them are found in the largest class.
-    """
+    """Text on the spread of the published speed-ups as speeds and as parts of a processor's rates;
+    "" if fewer than two of them are found in the largest class."""
     largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
     matches = []
     for curve in curves:

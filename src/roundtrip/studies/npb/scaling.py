@@ -68,11 +68,9 @@ def _line_point(
 
 
 def rows_and_arms(rows: Sequence[dict[str, Any]]) -> tuple[DrawingRows, dict[str, Arm]]:
-    """Return the rows with the added key arm, and the arms by title.
-
-    A row has the keys name, colour and shared: whether its ranks share processors.  Rows of one
-    name that differ in shared are two lines, with different titles.
-    """
+    """The rows with the added key arm, and the arms by title.  Rows have the keys name, colour and
+    shared (whether ranks share processors); two values of shared are two lines with different
+    titles."""
     unshared = {row["name"] for row in rows if not row["shared"]}
     arms: dict[str, Arm] = {}
     arm_rows = []

@@ -265,11 +265,8 @@ def _published_library_table() -> Table:
 
 
 class Section:
-    """The report on eight benchmarks in a cluster, and over an emulated WAN.
-
-    If all launches are simulated, `simulated_section` without claims: a simulation gives the same
-    values each time.
-    """
+    """Eight benchmarks in a cluster, and over an emulated WAN; if all launches are simulated,
+    `simulated_section` without claims: a simulation gives the same values each time."""
 
     def __init__(self, data: BundleData) -> None:
         self._data = data

@@ -124,10 +124,8 @@ def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
 def _arms_with_points(
     curve: BenchmarkCurves, top: float
 ) -> Iterator[tuple[Arm, list[tuple[float, float, int | None]]]]:
-    """Lines with their points (Mflop/s of a host, speed-up, number of values if it is measured).
-
-    First the simulated lines, then the published speed-up, reference rates and reference speed-ups.
-    """
+    """Lines with their points (Mflop/s of a host, speed-up, number of values if it is measured):
+    first the simulated ones, then the published speed-up, reference rates, reference speed-ups."""
     colours = palette(f"+{rtt:g} ms" for rtt in curve.rtts_ms)
     for rtt, (title, colour) in zip(curve.rtts_ms, colours.items(), strict=True):
         arm = Arm(title, colour, point_radius=3.1, shape=CIRCLE)

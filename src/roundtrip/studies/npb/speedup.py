@@ -71,10 +71,8 @@ def verdicts_of_contrast(
 
 
 def ratios_by_claim(launches: NPBLaunches) -> dict[Claim, Sequence[float]]:
-    """All claims of the section that have ratios, with one ratio for each round.
-
-    Those of a contrast are in the order of series and RTT.
-    """
+    """All claims that have ratios, one for each round; of a contrast in the order of series and
+    RTT."""
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     for claim in _possible_claims(launches):
         series, rtt_ms = claim.series, claim.rtt_ms
@@ -192,10 +190,8 @@ def _rate_ratios(
 
 
 def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None:
-    """Round trips waited for in an iteration; None unless several RTTs were measured.
-
-    The interval needs enough launches at each RTT.
-    """
+    """Round trips waited for in an iteration, with an interval if each RTT has enough launches;
+    None unless several RTTs were measured."""
     rtts: list[float] = []
     iteration_s: list[float] = []
     for rtt_ms, rounds in launches.values_by_point[series].items():
@@ -215,10 +211,8 @@ def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None
 
 
 def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> float | None:
-    """RTT in seconds at which the speed-up falls to `speedup`; None if it is unknown, or never.
-
-    It follows from medians and `round_trips_waited`; 0 if the speed-up is less without a delay.
-    """
+    """RTT in seconds at which the speed-up falls to `speedup`, by `round_trips_waited`: 0 if it is
+    less without a delay; None if it is unknown, or never."""
     base, trips = launches.one_cluster_base(series), round_trips_waited(launches, series)
     is_known = series.source == NATIVE or not series.shares_processors
     if base is None or trips is None or base.shares_processors or not is_known:

@@ -118,9 +118,7 @@ class Sweep:
 
     def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """Record a trace on `ranks` hosts in `folder`; return it and run.json of its launch.
-
-        UserError if the benchmark cannot run on so many hosts, or was not verified.
-        """
+        UserError if the benchmark cannot run on so many hosts, or was not verified."""
         problem = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *problem, f"--seed={self.seed}"]
         platform = simgrid.read_platform(self.platform, _RECORDING_FLOP_PER_S, 0.0)
@@ -148,9 +146,7 @@ class Sweep:
 
 def read_reference_night(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
     """Read what a reference night measured of a benchmark and class; if nothing, its origin.
-
-    UserError if `file` holds no reference night.
-    """
+    UserError if `file` holds no reference night."""
     content = files.read_json(file)
     if fault := model.find_fault(ReferenceNight, content):
         raise UserError(f"no file of marks: {fault.dotted_path or 'the file'}: {fault.why}", file)
@@ -298,10 +294,7 @@ class BenchmarkCurves:
 
     @property
     def round_trips_waited(self) -> float | None:
-        """The added time over the added round-trip time, at the fastest host;
-
-        None with a single RTT.
-        """
+        """Added time over added round-trip time, at the fastest host; None with a single RTT."""
         min_rtt, max_rtt = self.rtts_ms[0], self.rtts_ms[-1]
         if min_rtt == max_rtt:
             return None
@@ -310,10 +303,8 @@ class BenchmarkCurves:
         return added_s / (max_rtt - min_rtt) * 1e3
 
     def compute_latency_ratio(self, mflops: float | None) -> float | None:
-        """Ratio of computing to latency at the longest round trip and the host speed `mflops`.
-
-        The round trips waited for are taken at the fastest host, which computes least.
-        """
+        """Ratio of computing to latency at the longest round trip and the host speed `mflops`;
+        round trips waited for are those of the fastest host, which computes least."""
         trips = self.round_trips_waited
         if not mflops or not trips or trips <= 0 or not self.operations:
             return None
@@ -322,10 +313,8 @@ class BenchmarkCurves:
 
 
 def read_curves(data: BundleData) -> tuple[BenchmarkCurves, ...]:
-    """Curves of each benchmark and class in the launches of `CHECK_NAME`, in display order.
-
-    One launch of each case is read: its completed launches are equal.
-    """
+    """Curves of each benchmark and class of `CHECK_NAME`, in display order, from one launch of each
+    case: its completed launches are equal."""
     launches = data.study_launches(STUDY.name).filter(pl.col("check") == CHECK_NAME)
     names = launches.unique("case_id", keep="first")["launch"].to_list()
     samples = data.samples.filter(pl.col("launch").is_in(names)).select(

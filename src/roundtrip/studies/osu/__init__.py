@@ -31,10 +31,8 @@ class Thresholds(StrictRecord):
 
 
 class OSU(Study):
-    """The declaration of the study OSU: the well-known baseline.
-
-    Each program runs in its own launch, so no ratio is paired and nothing is claimed.
-    """
+    """The declaration of the study OSU: the well-known baseline.  Each program runs in its own
+    launch, so no ratio is paired and nothing is claimed."""
 
     name = "osu"
     title = "OSU Micro-Benchmarks"

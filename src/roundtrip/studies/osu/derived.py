@@ -59,11 +59,8 @@ class Benchmark:
         return self.family == "collective"
 
     def last_size_bytes(self, max_bytes: int) -> int:
-        """Return the largest size, bytes, of a run up to `max_bytes`, 0 for the program's default.
-
-        Sizes double from line to line, so it may be less than `max_bytes`.  A barrier has size 0
-        only.
-        """
+        """The largest size, bytes, of a run up to `max_bytes`, 0 for the program's default: sizes
+        double from line to line.  A barrier has size 0 only."""
         return (
             1 << (max_bytes.bit_length() - 1)
             if max_bytes and self.max_size_bytes
@@ -170,10 +167,8 @@ BANDWIDTH_SUMMARY = Summary(
 
 
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """One value for each (`by`, case, variant, metric, size): the median if printed, else the mean.
-
-    Columns: these keys, `phase` (p50 or average), and value in the metric's unit.
-    """
+    """The median if printed, else the mean, of each (`by`, case, variant, metric, size): columns of
+    these keys, `phase` (p50 or average), and value in the metric's unit."""
     keys = [*by, "case", "variant", "metric", "size_bytes"]
     return (
         samples.filter(pl.col("phase").is_in(list(SUMMARY_BY_PHASE)))
@@ -225,10 +220,8 @@ _MIN_COMPARED_US = 0.1
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The typical value of each launch at the points that are often quoted: `SPEED_COLUMNS`.
-
-    Without points at which a launch has a time below `_MIN_COMPARED_US`: its digits are too few.
-    """
+    """The typical value of each launch at the points that are often quoted: `SPEED_COLUMNS`;
+    without those where a time is below `_MIN_COMPARED_US`: its digits are too few."""
     is_resolved = (pl.col("unit") != "µs") | (pl.col("value") >= _MIN_COMPARED_US)
     quotes = _quoted_speeds(typical_values(samples, ["launch"]))
     return quotes.filter(is_resolved.all().over("what", "size_bytes"))

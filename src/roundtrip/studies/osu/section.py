@@ -221,11 +221,8 @@ _COLLECTIVE_POINTS = (("allreduce", 8), ("barrier", 0))
 def overall_answers(
     curves: OSUCurves, comparisons: Sequence[NetPIPEComparison]
 ) -> tuple[Answer, ...]:
-    """Answers on latency and peak bandwidth over all panels, and on agreement with NetPIPE.
-
-    Without latency and bandwidth, one answer on the collectives: those of several panels have
-    different numbers of ranks.
-    """
+    """Answers on latency and peak bandwidth over all panels, and on agreement with NetPIPE; without
+    the former, on the collectives: their panels have different numbers of ranks."""
     clauses = []
     points = (curves.point_interval(panel, *_LATENCY_POINT) for panel in curves.panels)
     if latencies := [latency.median for latency in points if latency]:

@@ -116,10 +116,8 @@ class RingCurves(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """The launch medians of each transport, and of MPI's fastest two-sided call.
-
-        Columns: launch, case_id and those of `derived.launch_medians`.
-        """
+        """Launch medians of each transport, and of MPI's fastest two-sided call: columns launch,
+        case_id and those of `derived.launch_medians`."""
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_BY_TRANSPORT.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])

@@ -215,10 +215,8 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Time per pass of MPI's two-sided call at the compared sizes: `SPEED_COLUMNS`.
-
-    Regions are not compared, because the same code passes them whatever the MPI library.
-    """
+    """Time per pass of MPI's two-sided call at the compared sizes: `SPEED_COLUMNS`; regions are not
+    compared, as the same code passes them whatever the MPI library."""
     mpi_samples = samples.filter(
         (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes))
     )
