@@ -155,23 +155,14 @@ def test_a_fabric_lies_over_the_base_of_any_scheduler(sites: Path) -> None:
     assert partition.variables["UCX_NET_DEVICES"] == "mlx5_0:1"
 
 
-@pytest.mark.parametrize(
-    ("access", "expected"),
-    [
-        (
-            '["...", "--qos=x"]',
-            ("--partition=compute", "--exclusive", "--switches=1@10:00", "--qos=x"),
-        ),
-        ('["--qos=x"]', ("--qos=x",)),
-    ],
-)
-def test_a_list_goes_on_that_of_the_bases_or_replaces_it(
-    sites: Path, access: str, expected: tuple[str, ...]
-) -> None:
+def test_a_list_goes_on_that_of_the_bases_or_replaces_it(sites: Path) -> None:
     file = sites / "infiniband" / "site.toml"
-    site, _ = read(file, f"{file.read_text()}\n[every_partition]\naccess = {access}\n")
-    assert site.partition["ib-ud"].access == expected
-    site, _ = read(file, f"{file.read_text()}\n[partition.ib-rc]\nwithout = ['...', 'mpich']\n")
+    text = file.read_text()
+    bases = ("--partition=compute", "--exclusive", "--switches=1@10:00")
+    for access, expected in (('["...", "--qos=x"]', (*bases, "--qos=x")), ('["x"]', ("x",))):
+        site, _ = read(file, f"{text}\n[every_partition]\naccess = {access}\n")
+        assert site.partition["ib-ud"].access == expected
+    site, _ = read(file, f"{text}\n[partition.ib-rc]\nwithout = ['...', 'mpich']\n")
     assert site.partition["ib-rc"].without == ("mpich",)
 
 
@@ -191,48 +182,37 @@ def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
     assert (partition.max_jobs, partition.access[-1]) == (2, "--switches=1@10:00")
 
 
-NO_SCHEDULER = "partition 'ib-rc' has no `scheduler`: the base of one is the first of "
-NO_FABRIC = "no partition: after the scheduler's base comes a fabric's, as in base"
-TWO_FABRICS = "base: 'infiniband' and 'tcp' are fabrics: right is one"
-WRONG_ORDER = 'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]'
 NO_TABLE = "partition.ib-rc.extras: input should be a table"
 OTHER_ITEMS = '"..." is the first item of a list that extends another'
+WRONG_ORDER = 'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]'
 BASES = '["slurm", "infiniband"]'
+#: Tables at the end of a site.
+SIZE = '\n[scheduler_partition.gpu]\nnodes = "4"\n'
+EXTRAS = "[scheduler_partition.gpu]\n[partition.ib-rc]\nextras = []\n"
+FORMER = "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "line", "fault"),
+    ("old", "new", "line", "fault"),
     [
-        ("infiniband", BASES, '["infiniband"]', "base", NO_SCHEDULER),
-        ("infiniband", BASES, '["slurm"]', "base", NO_FABRIC),
-        ("infiniband", BASES, "3", "base", "base: there is no '3'; there are: ethernet, infiniban"),
-        ("infiniband", BASES, '["slurm", 3]', "base", "base: there is no '3'; there are: ethernet"),
-        ("infiniband", BASES, '["slurm", "infiniband", "tcp"]', "base", TWO_FABRICS),
-        ("infiniband", BASES, '["infiniband", "slurm"]', "base", WRONG_ORDER),
-        ("odin", 'scheduler = "local"\n', "", "[partition.infiniband]", "partition.infiniband"),
-        (
-            *("infiniband", "", '\n[scheduler_partition.gpu]\nnodes = "4"\n', 'nodes = "4"'),
-            "partition.ib-rc.extras.nodes: input",
-        ),
-        (
-            *("infiniband", "", "[scheduler_partition.gpu]\n[partition.ib-rc]\nextras = []\n"),
-            *("extras = []", NO_TABLE),
-        ),
+        (BASES, '["infiniband"]', "base", "partition 'ib-rc' has no `scheduler`: the base of"),
+        (BASES, '["slurm"]', "base", "no partition: after the scheduler's base comes a fabric's"),
+        (BASES, "3", "base", "base: there is no '3'; there are: ethernet, infiniband, machine, "),
+        (BASES, '["slurm", 3]', "base", "base: there is no '3'; there are: ethernet"),
+        (BASES, f"{BASES[:-1]}, 'tcp']", "base", "base: 'infiniband' and 'tcp' are fabrics: right"),
+        (BASES, '["infiniband", "slurm"]', "base", WRONG_ORDER),
+        ('scheduler = "local"\n', "", "[partition.infiniband]", "partition.infiniband"),
+        ("", SIZE, 'nodes = "4"', "partition.ib-rc.extras.nodes: input"),
+        ("", EXTRAS, "extras = []", NO_TABLE),
         # Other items of a list would be lost, and a table beside one of its former name.
-        ("infiniband", "", "[every_partition]\naccess = ['x', '...']\n", "access", OTHER_ITEMS),
-        (
-            *("infiniband", "", "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\n"),
-            *("[slurm_partition.a]", "slurm_partition is called scheduler_partition now"),
-        ),
+        ("", "[every_partition]\naccess = ['x', '...']\n", "access", OTHER_ITEMS),
+        ("", FORMER, "[slurm_partition.a]", "slurm_partition is called scheduler_partition now"),
     ],
 )
-def test_a_fault_has_its_line(
-    sites: Path, name: str, old: str, new: str, line: str, fault: str
-) -> None:
+def test_a_fault_has_its_line(sites: Path, old: str, new: str, line: str, fault: str) -> None:
     """Of the text in which `new` replaces `old`, or is added, with the fault in this line."""
-    file = sites / name / "site.toml"
-    text = file.read_text()
-    assert old in text
+    files = [sites / name / "site.toml" for name in ("infiniband", "odin")]
+    file, text = next((file, text) for file in files if old in (text := file.read_text()))
     text = text.replace(old, new) if old else text + new
     (number,) = (n for n, item in enumerate(text.splitlines(), 1) if item.startswith(line))
     with pytest.raises(UserError, match=re.escape(f"{file}:{number}: {fault}")):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import stats
+from scipy import signal, stats
 
 from roundtrip.stats.sequential import Floats, log_wealth
 
@@ -32,9 +32,7 @@ def autoregressive(phi: float) -> Noise:
 
     def noise(rng: Rng, shape: tuple[int, int]) -> Floats:
         steps = 0.03 * math.sqrt(1 - phi**2) * rng.standard_normal(shape)
-        for number in range(1, shape[1]):
-            steps[:, number] += phi * steps[:, number - 1]
-        return steps
+        return np.asarray(signal.lfilter([1.0], [1.0, -phi], steps, axis=1))
 
     return noise
 

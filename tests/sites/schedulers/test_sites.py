@@ -128,51 +128,26 @@ def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
 
 
-#: Files of the site and of its base.
-ENVIRONMENT, BASE = "mine/environment", "base/slurm.toml"
-
-
 @pytest.mark.parametrize(
-    ("name", "file", "old", "new_", "fault"),
+    ("name", "old", "new_", "fault"),
     [
-        ("mixed", BASE, "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
-        (
-            *("tree", BASE, "--exclusive", "--qos=night"),
-            "there is no QOS 'night' for you; there are: norm",
-        ),
-        (
-            *("tree", BASE, "--exclusive", "--qos=long"),
-            "'grid' takes no QOS 'long', only whole, normal",
-        ),
-        (
-            *("mixed", BASE, "--exclusive", "--constraint=thin"),
-            "no node of 'grid' has the feature 'thin'",
-        ),
-        ("mixed", BASE, "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
-        (
-            *("tree", ENVIRONMENT, "ROUNDTRIP_ACCOUNT=hpc", "ROUNDTRIP_ACCOUNT=x"),
-            "partition 'tcp': there is no account 'x' for you; there are: hpc, root",
-        ),
-        (
-            *("tree", ENVIRONMENT, "ROUNDTRIP_ACCOUNT=hpc", "ROUNDTRIP_ACCOUNT=root"),
-            "partition 'tcp': 'grid' takes no account 'root', only hpc",
-        ),
-        (
-            *("tree", ENVIRONMENT, "SBATCH_PARTITION=service", "SBATCH_PARTITION=nights"),
-            "SBATCH_PARTITION: there is no partition 'nights'",
-        ),
-        (
-            *("tree", ENVIRONMENT, "SBATCH_TIMELIMIT=60", "SBATCH_TIMELIMIT=1-0"),
-            "SBATCH_TIMELIMIT: 1440 minutes, and 'service' allows 60",
-        ),
-        ("tree", ENVIRONMENT, "SBATCH_ACCOUNT", "SBATCH_QOS=x SBATCH_ACCOUNT", "no QOS 'x' for"),
+        ("mixed", "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
+        ("tree", "--exclusive", "--qos=night", "there is no QOS 'night' for you; there are: norm"),
+        ("tree", "--exclusive", "--qos=long", "'grid' takes no QOS 'long', only whole, normal"),
+        ("mixed", "--exclusive", "--constraint=thin", "no node of 'grid' has the feature 'thin'"),
+        ("mixed", "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
+        ("tree", "P_ACCOUNT=hpc", "P_ACCOUNT=x", "no account 'x' for you; there are: hpc, root"),
+        ("tree", "P_ACCOUNT=hpc", "P_ACCOUNT=root", "'tcp': 'grid' takes no account 'root', only"),
+        ("tree", "PARTITION=service", "PARTITION=nights", "N: there is no partition 'nights'"),
+        ("tree", "TIMELIMIT=60", "TIMELIMIT=1-0", "T: 1440 minutes, and 'service' allows 60"),
+        ("tree", "SBATCH_ACCOUNT", "SBATCH_QOS=x SBATCH_ACCOUNT", "there is no QOS 'x' for you"),
     ],
 )
 def test_what_a_site_or_its_night_asks_and_slurm_has_not_is_a_fault(
-    checkout: Path, name: str, file: str, old: str, new_: str, fault: str
+    checkout: Path, name: str, old: str, new_: str, fault: str
 ) -> None:
-    write_site(checkout, name)
-    replace_text(checkout / "site-configs" / file, old, new_)
+    files = (write_site(checkout, name) / "environment", checkout / "site-configs/base/slurm.toml")
+    replace_text(next(file for file in files if old in file.read_text()), old, new_)
     (detail,) = faults(checkout, name)
     assert fault in detail
 
