@@ -3,6 +3,7 @@
 Each panel has one figure, and all figures of a call share their axes.  A study passes rows of
 medians and intervals, and the appearance of its arms::
 
+    panels = CasePanels(data, "barrier", "operation_time")
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = display.curve_rows(panels.intervals, scale=1e6)
     drawings = [

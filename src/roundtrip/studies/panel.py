@@ -1,12 +1,4 @@
-"""Panels: the launches of a study that are shown together, as a row of a table or as a figure.
-
-A study with one value for each launch and arm needs only this::
-
-    panels = CasePanels(data, "barrier", "operation_time")
-    for panel in panels.panels:
-        interval = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
-        print(panel.title, units.interval_text(interval, 1e6))  # seconds to µs
-"""
+"""Panels: the launches of a study that are shown together, as a row of a table or as a figure."""
 
 from __future__ import annotations
 
@@ -92,12 +84,12 @@ class Panels(Generic[PanelT]):
     series_values: Mapping[str, str] = {}
 
     def __init__(self, data: BundleData, study: str) -> None:
+        self.data = data
         self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self.launches = with_placement_and_label(data.study_launches(study))
         self.points = data.points.filter(pl.col("study") == study)
         self.run_records = data.workload_records(study)
         self.samples = data.samples.filter(pl.col("study") == study)
-        self._origins = data.series_medians
         self._rows_by_panel: dict[int, tuple[pl.DataFrame, Mapping[Any, pl.DataFrame]]] = {}
 
     @property
@@ -169,7 +161,7 @@ class Panels(Generic[PanelT]):
         `key_columns`.  "" if no series, or more than one, matches."""
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
-        return self._origins.find_key(
+        return self.data.series_medians.find_key(
             self._case_ids_by_panel_key[panel.key], size_bytes, **{**case, **names}
         )
 

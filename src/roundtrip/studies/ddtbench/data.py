@@ -104,6 +104,10 @@ class DDTBenchData(Panels[Panel]):
         order = pl.col("app").replace_strict(numbers, default=len(MICRO_APPS))
         return rows.sort(order, "app", "variant")
 
+    def example_rows(self, panel: Panel) -> pl.DataFrame:
+        """The rows of `overhead_intervals` of `PUBLISHED_APP` at its largest message."""
+        return self.largest_message_rows(self.overhead_intervals, panel).filter(app=PUBLISHED_APP)
+
     def datatype_gains(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
         """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
         gains = derived.datatype_gains(
@@ -314,10 +318,8 @@ def _epoch_view(data: DDTBenchData, panel: Panel) -> View:
     epochs = values.group_by(keys, maintain_order=True).agg(
         pl.col(*_COLOUR_BY_EPOCH).median() * 1e6
     )
-    times = epochs.unpivot(list(_COLOUR_BY_EPOCH), index=keys)
-    medians = epochs.join(
-        times.group_by(keys).agg(total=pl.col("value").sum()), on=keys, maintain_order="left"
-    ).join(trips, on=keys, how="left", maintain_order="left")
+    sums = epochs.with_columns(total=pl.sum_horizontal(*_COLOUR_BY_EPOCH))
+    medians = sums.join(trips, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
     bars_by_epoch: dict[str, list[CurvePoint]] = {epoch: [] for epoch in _COLOUR_BY_EPOCH}

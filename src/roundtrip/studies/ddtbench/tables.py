@@ -207,10 +207,7 @@ def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVer
         )
     ]
     for panel in panels:
-        example = data.largest_message_rows(data.overhead_intervals, panel).filter(
-            app=PUBLISHED_APP
-        )
-        for (app, size), cost in _intervals_by_app(example, data.level).items():
+        for (app, size), cost in _intervals_by_app(data.example_rows(panel), data.level).items():
             verdict = verdicts.get(datatype_claim(panel, app, size))
             holds = (
                 _OUTCOME_CELL_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED_CELL
@@ -333,10 +330,7 @@ def _reduction_cell(
     """Overheads of `PUBLISHED_APP` in each panel, and the micro-apps that gain from datatypes."""
     clauses = []
     for panel in panels:
-        example = data.largest_message_rows(data.overhead_intervals, panel).filter(
-            app=PUBLISHED_APP
-        )
-        medians = dict(example.select("variant", "median").iter_rows())
+        medians = dict(data.example_rows(panel).select("variant", "median").iter_rows())
         if {MANUAL, DDT} <= medians.keys():
             by_hand, types = (units.percent_text(medians[method]) for method in (MANUAL, DDT))
             clauses.append(f"from {by_hand} to {types} ({panel.toolchain})")

@@ -261,7 +261,6 @@ class Section:
     """Raw MPI against Boost.MPI, plain, with datatypes and serialized."""
 
     def __init__(self, data: BundleData) -> None:
-        self._data = data
         self._curves = NetPIPECurves(data)
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
@@ -301,7 +300,7 @@ class Section:
                 *galleries,
                 *self._panel_tables(panels, verdict_by_claim),
             ]
-        blocks += tables.reference_blocks(self._data, curves)
+        blocks += tables.reference_blocks(curves)
         blocks += [
             Heading(3, "How to read these numbers"),
             BulletList((*_level_texts(curves.level), *((text,) for text in _READING_NOTES))),

@@ -25,7 +25,6 @@ from roundtrip.content.blocks import (
     number_columns,
     text_cells,
 )
-from roundtrip.content.data import BundleData
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
@@ -222,8 +221,9 @@ _REFERENCE_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
 _PARTITION_COLUMNS = ["system", "partition", "environ"]
 
 
-def reference_blocks(data: BundleData, curves: NetPIPECurves) -> list[Block]:
+def reference_blocks(curves: NetPIPECurves) -> list[Block]:
     """A table of NetPIPE 3.7.2 and our raw MPI by size; [] without launches of the former."""
+    data = curves.data
     launches = data.study_launches(derived.REFERENCE_STUDY_NAME)
     if launches.is_empty():
         return []

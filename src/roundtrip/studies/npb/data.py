@@ -141,9 +141,9 @@ class NPBLaunches:
     """All NPB launches of a bundle, by series and RTT; intervals are at `level`."""
 
     def __init__(self, data: BundleData) -> None:
+        self.data = data
         self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self.settings = data.analysis.study_thresholds(Thresholds)
-        self.is_abba = data.is_abba
         launches = data.launches.filter(pl.col("study") == STUDY.name)
         titles = launches.filter(pl.col("toolchain") != pl.col("environ"))
         titles = titles.sort(pl.col("status") == "passed")  # the dict keeps the last one
@@ -152,7 +152,6 @@ class NPBLaunches:
         self._transports = _transport_by_environ(data.env_records.get("toolchains.json"))
         self._rows = launches.rows(named=True)
         self._details = data.workload_records(STUDY.name)
-        self._origins = data.series_medians
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
@@ -239,7 +238,7 @@ class NPBLaunches:
     def series_key(self, series: Series, rtt_ms: float | None, metric: str = "rate") -> str:
         """The key of the history series of `metric`, rate or time."""
         cases = {self._case_ids[launch] for launch in self.values_at(series, rtt_ms)}
-        return self._origins.find_key(cases, 0, metric=metric, phase="total")
+        return self.data.series_medians.find_key(cases, 0, metric=metric, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:

@@ -28,7 +28,6 @@ from roundtrip.content.blocks import (
     number_columns,
     text_columns,
 )
-from roundtrip.content.data import BundleData
 from roundtrip.content.plot import DIAMOND, Axis, Curve, ReferenceLine, View
 from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
@@ -157,7 +156,7 @@ def _link_drawing(number: int, name: str, rows: DrawingRows, level: ConfidenceLe
     return Drawing(f"npb-{number}", name, f"{EMULATED_WAN}{note}, {intervals}", frame, arms)
 
 
-def node_efficiency(data: BundleData, launches: NPBLaunches) -> NodeEfficiency:
+def node_efficiency(launches: NPBLaunches) -> NodeEfficiency:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     times = [
         (launch, series.program_name, series.ranks / values["rate"])
@@ -167,7 +166,7 @@ def node_efficiency(data: BundleData, launches: NPBLaunches) -> NodeEfficiency:
     ]
     schema = {"launch": pl.String, "subject": pl.String, "value": pl.Float64}
     values = pl.DataFrame(times, schema=schema, orient="row")
-    rows = data.study_launches(STUDY.name)
+    rows = launches.data.study_launches(STUDY.name)
     return NodeEfficiency.from_launches(values, rows, launches.level, min_nodes=1)
 
 

@@ -269,7 +269,6 @@ class Section:
     `simulated_section` without claims: a simulation gives the same values each time."""
 
     def __init__(self, data: BundleData) -> None:
-        self._data = data
         self._launches = NPBLaunches(data)
         simulated = data.study_launches(STUDY.name)["simulated"]
         self._is_simulated = bool(simulated.fill_null(False).all())
@@ -279,7 +278,7 @@ class Section:
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         if self._is_simulated:
-            return simulated_section(self._data)
+            return simulated_section(self._launches.data)
         launches = self._launches
         has_link = bool(launches.link_series)
         contrasts = SPEEDUP_CONTRAST, TRANSPORT_CONTRAST, SOURCE_CONTRAST
@@ -300,7 +299,7 @@ class Section:
             Heading(3, "In one machine or cluster"),
             cluster_time_table(launches),
             *(rank_blocks if rank_table.rows else []),
-            *scaling.node_efficiency(self._data, launches).blocks("npb-growth"),
+            *scaling.node_efficiency(launches).blocks("npb-growth"),
             Heading(3, "What is sent"),
             message_table(launches),
             Heading(3, "Verified in two ways"),

@@ -184,7 +184,7 @@ def _rate_ratios(
     first, second = launches.values_at(series, rtt_ms), launches.values_at(base, base_rtt_ms)
     pairing = launches.round_pairing(first, second)
     ratios = [first[one]["rate"] / second[other]["rate"] for one, other in pairing.pairs]
-    if launches.is_abba and series.environ != base.environ:
+    if launches.data.is_abba and series.environ != base.environ:
         return double_round_ratios(dict(zip(pairing.round_numbers, ratios, strict=True)))
     return ratios
 

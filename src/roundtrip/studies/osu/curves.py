@@ -254,8 +254,9 @@ class NetPIPEComparison:
         return self.osu.median / self.netpipe.median
 
 
-def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPEComparison]:
+def compare_with_netpipe(curves: OSUCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same setting."""
+    data = curves.data
     launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *SETTING_COLUMNS, "emulation_label"
     )

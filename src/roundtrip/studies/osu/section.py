@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
@@ -39,7 +38,6 @@ from roundtrip.studies.osu.curves import (
     DISAGREE,
     FIGURE_GROUPS,
     NETPIPE_PAIRS,
-    BenchmarkPair,
     NetPIPEComparison,
     OSUCurves,
     Panel,
@@ -105,12 +103,12 @@ def rate_table(curves: OSUCurves) -> Table:
     )
 
 
-def validation_table(data: BundleData, curves: OSUCurves) -> Table:
+def validation_table(curves: OSUCurves) -> Table:
     """Table of the versions that ran, and of launches whose received data were validated."""
     launches = curves.launches.join(
         curves.launch_values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
-    by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
+    by_launch = curves.data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
     verified_launches = by_launch.filter("verified")
     rows = []
     panels = {panel.key[0]: panel for panel in curves.panels}
@@ -148,7 +146,6 @@ class Section:
     """The report on every OSU benchmark that was launched, with a cross-check by NetPIPE."""
 
     def __init__(self, data: BundleData) -> None:
-        self._data = data
         self._curves = OSUCurves(data)
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
@@ -157,7 +154,7 @@ class Section:
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
-        comparisons = compare_with_netpipe(self._data, curves)
+        comparisons = compare_with_netpipe(curves)
         galleries = [
             (name, gallery) for name in FIGURE_GROUPS if (gallery := draw_gallery(curves, name))
         ]
@@ -169,7 +166,7 @@ class Section:
         tables = [time_table(curves), rate_table(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
         blocks += comparison_blocks(curves, comparisons)
-        versions = validation_table(self._data, curves)
+        versions = validation_table(curves)
         blocks.append(CollapsibleBlocks("Versions, and which data were compared", (versions,)))
         return ReportSection(
             anchor="osu",
@@ -187,23 +184,16 @@ class Section:
 
 
 def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[int]) -> Table:
-    groups: dict[tuple[Panel, BenchmarkPair], list[NetPIPEComparison]] = defaultdict(list)
-    for comparison in comparisons:
-        groups[comparison.panel, comparison.pair].append(comparison)
     cells = []
-    for (panel, pair), group in groups.items():
+    for panel, pair in dict.fromkeys((one.panel, one.pair) for one in comparisons):
+        group = [one for one in comparisons if (one.panel, one.pair) == (panel, pair)]
         outcomes = {one.outcome for one in group}
         worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
         limits = coverage_suffix([one.size_bytes for one in group], sizes) if worst == AGREE else ""
         colour = "warn" if limits else COLOUR_BY_OUTCOME[worst]
         ratios = [one.ratio for one in group]
-        cells.append(
-            (
-                (panel.title,),
-                pair,
-                display.ratio_range_cell(ratios, colour, f"{worst}{limits}"),
-            )
-        )
+        cell = display.ratio_range_cell(ratios, colour, f"{worst}{limits}")
+        cells.append(((panel.title,), pair, cell))
     return display.grid_table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
