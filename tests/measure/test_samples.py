@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -164,15 +163,6 @@ def test_the_fast_and_the_slow_path_accept_the_same_language(body: bytes) -> Non
     assert (fast_frame is not None) == (not problems)
     if fast_frame is not None:
         assert fast_frame.equals(slow_frame)
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=300))
-def test_no_content_raises(noise: bytes) -> None:
-    content = HEAD + GOOD + b"\n" + noise + b"\n" + GOOD + b"\n"
-    result = samples.parse(content, Path("samples.csv"))
-    assert result.frame.height >= 2
-    assert result.frame.filter(~(pl.col("value") > 0)).is_empty()
 
 
 SERIES = "pingpong/same mpi 1 B measure half_round_trip_time"

@@ -189,10 +189,15 @@ class SampleRow(Row):
     unit: ShortText = column("its unit")
 
 
-class ParameterRow(Row):
-    """A parameter of a launch's check."""
+class _LaunchReference(Row):
+    """The column that joins a table to cases.parquet."""
 
     launch: str = column("the launch")
+
+
+class ParameterRow(_LaunchReference):
+    """A parameter of a launch's check."""
+
     name: Text = column("the parameter")
     value: _ParameterText = column("its value")
     number: float | None = optional_field("its value, if it is a number", "of the parameter")
@@ -214,12 +219,6 @@ class EmulationRow(ParameterRow):
         "the fact: `wan_rtt_ms` is a round-trip time, `hub_mbit_s` the rate of a hub"
     )
     number: float | None = optional_field("its value, if it is a number", "of the fact")
-
-
-class _LaunchReference(Row):
-    """The column that joins a table to cases.parquet."""
-
-    launch: str = column("the launch")
 
 
 class PlacementRow(RankPlacement, _LaunchReference):

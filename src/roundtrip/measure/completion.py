@@ -23,6 +23,7 @@ from roundtrip.errors import UserError, printable
 from roundtrip.measure import records
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import JOB_FORGOTTEN, PHRASE_BY_DISPLACEMENT, Scheduler
+from roundtrip.units import plural
 
 #: Errors of compilers, linkers and CMake.
 _BUILD_ERROR_PATTERN = re.compile(
@@ -261,11 +262,11 @@ def describe_displacements(reasons: Iterable[str]) -> str:
         for cause, words in PHRASE_BY_DISPLACEMENT.items()
         if (count := sum(cause in reason for reason in all_reasons))
     ]
-    launches = "1 launch" if len(all_reasons) == 1 else f"{len(all_reasons)} launches"
     by_reason = f" ({', '.join(parts)})" if parts else ""
     titles = (item.title for item in schedulers.SCHEDULERS)
     named = [title for title in titles if any(title in reason for reason in all_reasons)]
     who = " and ".join(named) or "The scheduler"
+    launches = plural(len(all_reasons), "launch")
     return f"{who} displaced {launches}{by_reason}: repeated, and counted against no case"
 
 

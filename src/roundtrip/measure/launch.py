@@ -18,6 +18,7 @@ from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation
+from roundtrip.units import plural
 
 SAMPLES_FILE = "samples.csv"
 _LAUNCH_FILES = ("case.json", "run.json", SAMPLES_FILE, records.LINK_FILE, identity.ALLOCATION_FILE)
@@ -183,7 +184,7 @@ def link_failure_reason(record: dict[str, Any]) -> str:
     changes, directions = after["changes"] - before["changes"], after["directions"]
     differences = _setting_differences(settings, before) or _setting_differences(settings, after)
     cut = sum(direction.get("cut") or 0 for direction in directions)
-    cut_text = f"{cut} frame{'s' if cut > 1 else ''} cut" if cut else ""
+    cut_text = f"{plural(cut, 'frame')} cut" if cut else ""
     if changes or record["broken"] or differences:
         times = f" {changes} times" if changes > 1 else ""
         details = [f"lease broken by {request}" for request in record["broken"]]

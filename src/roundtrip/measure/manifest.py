@@ -141,7 +141,7 @@ def verify(bundle: Path) -> Manifest:
     file is missing, changed, not listed, or not inside the bundle."""
     file = bundle / MANIFEST_FILE
     text = files.read_text(file)
-    data = records.validate_record(files.parse_json(text, file), _ManifestContent, file, text)
+    data = records.parse_record(text, _ManifestContent, file)
     for name, entry in data["files"].items():
         if _file_entry(_require_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)

@@ -25,6 +25,7 @@ from roundtrip.stats.planning import (
 )
 from roundtrip.stats.settings import Levels
 from roundtrip.study import PlannedCase, PlannedClaims, load_studies
+from roundtrip.units import plural
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class ClaimOutlook:
         if not self.claim_count or self.reach is Decidability.ALONE:
             return None
         count = self.campaign.launches
-        launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
+        launches = f"{plural(count, 'launch')} of each case"
         quorum = joint_claims_needed(self.campaign.launches, self.claim_count, self.levels)
         if quorum is None:
             return (
@@ -190,8 +191,8 @@ class RunOutcome:
 
     def describe_lines(self) -> Iterator[str]:
         """Yield lines for people that describe the outcome, the worst last."""
-        cases, counts = len(self.target_by_case), self.counts
-        yield f"{cases} case{'s' if cases != 1 else ''}: {counts.describe()}"
+        counts = self.counts
+        yield f"{plural(len(self.target_by_case), 'case')}: {counts.describe()}"
         if self.skipped_count:
             yield f"{self.skipped_count} cases cannot run on this site (listed in the report)"
         displaced = (item.reason for item in self.with_status("displaced"))

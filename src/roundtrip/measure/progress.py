@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
 from rich.text import Text
 
+from roundtrip.units import plural
+
 _LOG_INTERVAL_S = 60.0
 
 
@@ -64,11 +66,8 @@ class TerminalProgress:
     ) -> None:
         """Begin the stage of `launches` launches, with a time limit of `limit_s` seconds;
         `wait_note()` describes what the campaign waits for, "" if it does not wait."""
-        cases_text = f"{cases} case{'s' if cases != 1 else ''}"
-        self._print(
-            f"{self._title}: {cases_text}, {launches} launches, at most "
-            f"{describe_duration(limit_s)}"
-        )
+        words = f"{plural(cases, 'case')}, {launches} launches"
+        self._print(f"{self._title}: {words}, at most {describe_duration(limit_s)}")
         self._begin_stage(self._title, launches, str)
         self._limit_s, self._wait_note = limit_s, wait_note
 

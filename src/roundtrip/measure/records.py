@@ -180,9 +180,7 @@ def read_record(
     UserError with file and line if it does not.  No link is followed between `root` and the file.
     """
     text = files.read_text_in_tree(file, root)
-    return validate_record(
-        files.parse_json(text, file), record_model or _MODEL_BY_FILE[file.name], file, text
-    )
+    return parse_record(text, record_model or _MODEL_BY_FILE[file.name], file)
 
 
 def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
@@ -194,17 +192,15 @@ def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] |
     return read_record(file, root, LinkRecord) if files.change_stamp(file) else None
 
 
-def validate_record(
-    data: Any, record_model: type[Record], file: Path, text: str = ""
-) -> dict[str, Any]:
-    """Return `data` if it fits `record_model`; else UserError with `file` and line."""
+def parse_record(text: str, record_model: type[Record], file: Path) -> dict[str, Any]:
+    """Return the JSON `text` of `file` if it fits `record_model`; else UserError with line."""
+    data: dict[str, Any] = files.parse_json(text, file)
     if fault := model.find_fault(record_model, data):
         keys = [part for part in fault.path if isinstance(part, str)]
         match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text) if keys else None
         line = text.count("\n", 0, match.start()) + 1 if match else None
         raise UserError(f"{fault.dotted_path or 'the file'}: {fault.why}", file, line)
-    result: dict[str, Any] = data
-    return result
+    return data
 
 
 def case_id(case: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from roundtrip import files, paths
 from roundtrip.errors import UserError, report_write_errors
 from roundtrip.measure import disclosure, manifest
 from roundtrip.measure.manifest import Manifest
+from roundtrip.units import plural
 
 #: Variable with the file of the private key, if it is not the user's own.
 SIGNING_KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
@@ -130,7 +131,7 @@ def describe_signatures(signatures: Mapping[str, Signature]) -> list[str]:
     for night, signature in sorted(signatures.items()):
         nights.setdefault(signature.sentence, []).append(night[:10])
     return [
-        f"{len(dates)} night{'s' * (len(dates) > 1)} {sentence}"
+        f"{plural(len(dates), 'night')} {sentence}"
         + (f": {', '.join(dates[:3])}{', ...' * (len(dates) > 3)}" if len(nights) > 1 else "")
         for sentence, dates in sorted(nights.items(), key=lambda item: -len(item[1]))
     ]
