@@ -10,7 +10,7 @@ import pytest
 from scipy import signal
 from support import years
 from support.command import run_roundtrip
-from support.nights import SITE, NightWriter
+from support.nights import SITE, NightWriter, start_time
 
 from roundtrip.content.nights import JudgedSeries, judge_all_series
 from roundtrip.errors import UserError
@@ -52,14 +52,14 @@ def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
 
 def test_nights_are_counted_over_the_whole_history() -> None:
     step_frame, calm_frame = one(0), one(4)
-    late_frame = step_frame.filter(pl.col("night") >= years.night_start(10))
+    late_frame = step_frame.filter(pl.col("night") >= start_time(10))
     history = histories(pl.concat([calm_frame, late_frame]), SETTINGS)[named(late_frame)]
     assert abs(history.steps[-1].night - 78) <= 1
 
 
 def test_a_night_that_was_left_out_does_not_count() -> None:
     frame = one(0)
-    is_after = pl.col("night") >= years.night_start(78)
+    is_after = pl.col("night") >= start_time(78)
     reason = pl.when(is_after).then(pl.lit("late")).otherwise("left_out")
     masked_frame = frame.with_columns(left_out=reason)
     assert verdict(named(frame), frame) is Verdict.REGRESSED
@@ -94,9 +94,7 @@ def test_a_drift_is_given_for_a_year_however_often_a_campaign_runs() -> None:
     names, drifts = named(frame), {}
     for days in (1, 7):
         starts = {
-            years.night_start(
-                number
-            ): f"{datetime(2020, 1, 1) + timedelta(days=days * number):%FT%TZ}"
+            start_time(number): f"{datetime(2020, 1, 1) + timedelta(days=days * number):%FT%TZ}"
             for number in range(90)
         }
         ramp = pl.col("night").rank("dense") * 0.005
@@ -111,7 +109,7 @@ def test_a_drift_is_given_for_a_year_however_often_a_campaign_runs() -> None:
 
 def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
     frame = one(4)
-    is_after = pl.col("night") >= years.night_start(82)
+    is_after = pl.col("night") >= start_time(82)
     slow_frame = frame.with_columns(
         median=pl.when(is_after).then(pl.col("median") * 1.1).otherwise("median"),
         nodes=pl.when(is_after).then(pl.lit("node99")).otherwise(pl.lit("node1")),

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from support import years
 from support.browser import CHROMIUM, NO_CHROMIUM_REASON, Browser
+from support.nights import start_time
 
 from roundtrip.content.series import split_series
 from roundtrip.history.night_rows import PROVENANCE
@@ -23,8 +24,8 @@ OPEN = "document.querySelector('.nights-of.open')"
 
 @pytest.fixture(scope="module")
 def year() -> HistoryPage:
-    links = {night: f"{night[:10]}/r1/report.html" for night in map(years.night_start, range(365))}
-    notes = [(years.night_start(200), "new switch")]
+    links = {night: f"{night[:10]}/r1/report.html" for night in map(start_time, range(365))}
+    notes = [(start_time(200), "new switch")]
     full_history = years.make_history(500, 365)
     return replace(full_history, report_link_by_night=links, night_notes=notes)
 
@@ -280,10 +281,10 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
 ) -> None:
     """The view says what the rows say: of a kernel on two nodes, and of a node that is new."""
     full_history = years.make_history(10, 90)
-    is_new = pl.col("night") >= years.night_start(73)
+    is_new = pl.col("night") >= start_time(73)
     nodes = pl.when(is_new).then(pl.lit("node-000000aa+node-000000cc"))
     rows = [
-        (years.night_start(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
+        (start_time(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
         for night in range(90)
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support import years
+from support.nights import start_time
 
 from roundtrip.content.nights import judge_all_series, judge_series
 from roundtrip.content.series import HistorySeries, display_unit, series_key, split_series
@@ -97,7 +98,7 @@ def is_series(identity: dict[str, Any]) -> pl.Expr:
 
 def young(generated: HistoryPage, *numbers: int) -> HistoryPage:
     """These nights of a history, as if no series could be judged yet."""
-    nights = list(map(years.night_start, numbers))
+    nights = list(map(start_time, numbers))
     first_nights = generated.nights.filter(pl.col("night").is_in(nights))
     histories = {
         names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
@@ -140,7 +141,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
     """One series lacks the last night, of another it is left out: neither has an older value."""
     names = [night_series.identity for night_series in split_series(generated.nights)][:2]
     is_one, is_other = map(is_series, names)
-    is_last = pl.col("night") == years.night_start(89)
+    is_last = pl.col("night") == start_time(89)
     reasons = pl.when(is_other & is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     nights = generated.nights.filter(~(is_one & is_last)).with_columns(left_out=reasons)
     page = history.render_page(replace(generated, nights=nights))
@@ -152,7 +153,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
     pairs = {pair.series.data.key: pair for pair in night_pairs(young_history.verdicts)}
     for key in keys:
         pair = pairs[key]
-        before = next(p.median for p in pair.series.data.points if p.night == years.night_start(88))
+        before = next(p.median for p in pair.series.data.points if p.night == start_time(88))
         assert isinstance(pair.night_before_value, Quantity)
         assert pair.night_before_value.value == pytest.approx(shown(before, pair.series.data))
         assert (pair.last_night_value, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
@@ -197,7 +198,7 @@ def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
         tuple(night_series.identity.values()): SeriesHistory(90, reason=HOSTILE)
         for night_series in split_series(nights)
     }
-    notes = [(years.night_start(3), HOSTILE)]
+    notes = [(start_time(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     names = "c" + HOSTILE, HOSTILE
     content = nights, facts, histories, generated.settings, notes
@@ -227,7 +228,7 @@ def test_nights_stand_at_even_distances() -> None:
 
 def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -> None:
     linked_history = replace(
-        generated, report_link_by_night={years.night_start(89): "2026-03-31/r1/report.html"}
+        generated, report_link_by_night={start_time(89): "2026-03-31/r1/report.html"}
     )
     page = history.render_page(linked_history)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
@@ -265,7 +266,7 @@ def test_news_comes_first_and_a_last_night_that_stands_out_before_quiet_ones() -
 
 def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
-    is_new = pl.col("night") >= years.night_start(73)
+    is_new = pl.col("night") >= start_time(73)
     new, old = (pl.lit(f"node-000000aa+node-000000{name}") for name in ("cc", "bb"))
     nights = generated.nights.with_columns(nodes=pl.when(is_new).then(new).otherwise(old))
     page = history.render_page(replace(generated, nights=nights))
@@ -282,7 +283,7 @@ def test_a_series_without_a_value_last_night_names_its_last_one(generated: Histo
     histories = dict.fromkeys(generated.series_histories, history)
     judged = replace(generated, series_histories=histories).verdicts.judged_series
     reasons = {each.judgement.reason for each in judged}
-    assert reasons == {f"last value that counts: {years.night_start(79)[:10]}"}
+    assert reasons == {f"last value that counts: {start_time(79)[:10]}"}
 
 
 def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
@@ -309,7 +310,7 @@ def test_series_that_differ_in_system_or_unit_alone_have_names_of_their_own(
 
 def test_nights_that_a_series_lacks_keep_their_place(generated: HistoryPage) -> None:
     first = next(split_series(generated.nights))
-    is_missing = pl.col("night").is_in([years.night_start(4), years.night_start(5)])
+    is_missing = pl.col("night").is_in([start_time(4), start_time(5)])
     gap = generated.nights.filter(~(is_series(first.identity) & is_missing))
     records = data(history.render_page(replace(generated, nights=gap)))["series"]
     record = next(record for record in records if record["key"] == first.key)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from support import years
 from support.measured import find_table
-from support.nights import CAMPAIGN, ENVIRON, NODE_PSEUDONYM, SITE, NightWriter
+from support.nights import CAMPAIGN, ENVIRON, NODE_PSEUDONYM, SITE, NightWriter, start_time
 
 from roundtrip.content import data, series
 from roundtrip.content.blocks import Report, ReportSection, plain_text
@@ -302,7 +302,7 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
     def night(number: int, nodes: list[str]) -> SeriesPoint:
-        place = years.night_start(number), "+".join(nodes)
+        place = start_time(number), "+".join(nodes)
         return SeriesPoint(*place, 1.0, None, None, "", 8, 0, "")
 
     all_nodes = [f"n{number:02d}" for number in range(20)]
@@ -315,7 +315,7 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
         "node set: 9 nodes in common, and n00 → n10",
         "node set: 0 nodes in common, and n00, n01, n02, n03, 6 more → n10, n11, n12, n13, 6 more",
     ]
-    assert sorted(changes) == [years.night_start(2), years.night_start(4)]
+    assert sorted(changes) == [start_time(2), start_time(4)]
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
@@ -326,9 +326,9 @@ def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
 
 
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
-    calendar = Calendar([years.night_start(index) for index in range(9)])
-    candidates = {years.night_start(3)}
-    near = [n for n in range(7) if calendar.nearest(years.night_start(n), candidates) is not None]
+    calendar = Calendar([start_time(index) for index in range(9)])
+    candidates = {start_time(3)}
+    near = [n for n in range(7) if calendar.nearest(start_time(n), candidates) is not None]
     assert near == [1, 2, 3, 4, 5]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,33 @@ NightChange = Callable[[int, pl.DataFrame], "np.ndarray[Any, Any] | float"]
 
 
 @dataclass
-class NightWriter:
+class BundleWriter:
+    """Publishes nights of a campaign on one site; `facts` are of their manifests."""
+
+    campaign: ClassVar[str]
+    reports: Path
+    facts: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    def write(self, count: int) -> list[Path]:
+        """Publish nights 0 to `count` - 1; return the folders of their revisions."""
+        return [self.night(number) for number in range(count)]
+
+    def night(self, number: int, **changes: Any) -> Path:
+        """Publish one night, with `changes` of its manifest; return the folder of its revision."""
+        names = {"campaign": self.campaign, "site": SITE, "started": start_time(number)}
+        facts = {**names, **MANIFEST_FACTS, **self.facts, **changes}
+        site = self.reports / facts["campaign"] / facts["site"]
+        return publish_revision(
+            site / facts["started"][:10], lambda b: self.bundle(b, number, facts)
+        )
+
+    def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
+        """Write the bundle of a night to a new folder; return its digest."""
+        raise NotImplementedError
+
+
+@dataclass
+class NightWriter(BundleWriter):
     """A writer of nights of one campaign on one site; its numbers are reproducible.
 
     `sd` of the nights and `noise` of launches are relative.  `change` gives the factor of a night
@@ -49,7 +75,7 @@ class NightWriter:
     do, `record` what else is in the record of its launches, by night.
     """
 
-    reports: Path
+    campaign = CAMPAIGN
     series: int = 10
     launches: int = 3
     samples: int = 3
@@ -62,23 +88,8 @@ class NightWriter:
     nodes: Callable[[int], str] = lambda _: NODE_PSEUDONYM
     kernel: Callable[[int], str] = lambda _: "5.14.0-427"
     record: Callable[[int], Mapping[str, Any]] = lambda _: {}
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def write(self, count: int) -> list[Path]:
-        """Publish nights 0 to `count` - 1; return the folders of their revisions."""
-        return [self.night(number) for number in range(count)]
-
-    def night(self, number: int, **changes: Any) -> Path:
-        """Publish one night, with `changes` of its manifest; return the folder of its revision."""
-        names = {"campaign": CAMPAIGN, "site": SITE, "started": start_time(number)}
-        facts = {**names, **MANIFEST_FACTS, **self.facts, **changes}
-        site = self.reports / facts["campaign"] / facts["site"]
-        return publish_revision(
-            site / facts["started"][:10], lambda b: self.bundle(b, number, facts)
-        )
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
-        """Write the bundle of a night to a new folder; return its digest."""
         records = self._records(number, facts["started"])
         text = 'title = "Synthetic nights"\nlaunches = 3\n'
         host = {"system": {"kernel": "6.1.0"}, "cpu": {"logical": 2}, **self.host(number)}

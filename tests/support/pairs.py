@@ -10,9 +10,9 @@ import polars as pl
 
 from roundtrip.measure import samples
 from roundtrip.measure.bundle_rows import LAUNCH_COLUMNS
-from support.nights import LAUNCH_RECORD, MANIFEST_FACTS, publish_revision, start_time, write_bundle
+from support.nights import LAUNCH_RECORD, SITE, BundleWriter, write_bundle
 
-CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"
+CAMPAIGN, ENVIRON = "pairs", "openmpi41-boost181"
 #: What site `virtual` says of its nodes.
 NODE_EMULATION = {"nodes": "namespaces of one machine"}
 CASE_ID = f"NetPIPE/mode=pingpong@{SITE}:cluster+{ENVIRON}"
@@ -24,7 +24,7 @@ def pseudonym(node: int) -> str:
 
 
 @dataclass
-class PairNightWriter:
+class PairNightWriter(BundleWriter):
     """Publishes nights of `nodes` nodes (an even number) in pairs, `rounds_a_night` rounds each.
 
     By node: `added_s_by_node` to each message, a divisor of the bandwidth to others, and the share
@@ -35,7 +35,7 @@ class PairNightWriter:
     env/pairs.json says of each partition, `emulated` what each launch says of its nodes.
     """
 
-    reports: Path
+    campaign = CAMPAIGN
     nodes: int = 16
     rounds_a_night: int = 4
     messages: int = 40
@@ -50,23 +50,10 @@ class PairNightWriter:
     down_nodes: frozenset[int] = frozenset()
     switches: int = 0
     has_single_launches: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
     emulated: Mapping[str, Any] | None = None
 
-    def write(self, count: int) -> list[Path]:
-        """Publish nights 0 to `count` - 1; their revisions."""
-        return [self.night(number) for number in range(count)]
-
-    def night(self, number: int) -> Path:
-        """Publish one night; its revision."""
-        names = {"campaign": CAMPAIGN, "site": SITE, "started": start_time(number)}
-        facts = {**names, **MANIFEST_FACTS, **self.facts}
-        night = self.reports / CAMPAIGN / SITE / names["started"][:10]
-        return publish_revision(night, lambda folder: self.bundle(folder, number, facts))
-
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
-        """Write the bundle of a night to a new folder; its digest."""
         rng = np.random.default_rng([self.seed, number])
         launches = list(self._launches(number))
         records = [self._record(launch, facts["started"]) for launch in launches]

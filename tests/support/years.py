@@ -5,7 +5,6 @@ Seeded.  The verdict on a series is known: it was planted, and no detector takes
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis
 from roundtrip.report.pages import history
 from roundtrip.stats.nights.verdicts import Incident, LevelDrift, NewestNight, SeriesHistory, Step
+from support.nights import VARIANTS, start_time
 
-VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 NODES = ("node17+node18", "node17+node21")
-START = datetime(2026, 1, 1, 1, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,6 @@ class PlantedChanges:
     step_night: int = 0
     yearly_drift: float = 1.0
     spikes: tuple[int, ...] = ()
-
-
-def night_start(index: int) -> str:
-    """The start of night `index`, from 0, as in the ledger."""
-    return (START + timedelta(days=index)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_history(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPage:
@@ -93,7 +86,7 @@ def _night_rows(
     reasons = np.where(rng.random(nights) < 0.03, "disturbed", "")
     return pl.DataFrame(
         {
-            "night": [night_start(index) for index in range(nights)],
+            "night": [start_time(index) for index in range(nights)],
             "digest": [f"{index:064x}" for index in range(nights)],
             **{name: [value] * nights for name, value in names.items()},
             "nodes": [NODES[int(is_second)] for is_second in rng.random(nights) < 0.3],
@@ -120,7 +113,7 @@ def _provenance(nights: int) -> pl.DataFrame:
         ]
 
     rows = [
-        (night_start(index), f"{index:064x}", *fact)
+        (start_time(index), f"{index:064x}", *fact)
         for index in range(nights)
         for fact in facts(index)
     ]

@@ -17,7 +17,7 @@ from roundtrip.cause import facts, journal, order
 from roundtrip.cause.facts import Causes, Ending, Relation
 from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
-from roundtrip.cause.questions import ERROR, Question, Span
+from roundtrip.cause.questions import ERROR, Question
 from roundtrip.content import blocks
 from roundtrip.content.blocks import (
     Block,
@@ -127,21 +127,22 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
         if result.share and result.causes:
             rows.insert(0, (_short(" and ".join(result.causes), ", confirmed"), result.share))
         rows += [(_short(name, ", alone"), span) for name, span in result.single_shares]
-    rows = [(name, span) for name, span in rows if span.low is not None][:_MAX_ROWS]
-    if not rows:
+    intervals = [
+        (name, _clip(span.middle), _clip(span.low), _clip(span.high))
+        for name, span in rows
+        if span.low is not None and span.high is not None
+    ][:_MAX_ROWS]
+    if not intervals:
         return None
-    points = tuple(
-        (float(index), _clip(span.middle), *_interval(span), None)
-        for index, (_, span) in enumerate(rows)
-    )
-    ends = [end for point in points for end in point[1:4] if end is not None]
+    points = tuple((float(index), *row[1:], None) for index, row in enumerate(intervals))
+    ends = [end for row in intervals for end in row[1:]]
     low, high = min(_ENDS[0], *ends), max(_ENDS[1], *ends)
     view = View(
         "Share",
         Axis("Share of the difference", Unit.PERCENT, low, high, is_log=False),
         None,
         (Curve(kind, BLUE, points, line_width=0, point_radius=4),),
-        tuple(name for name, _ in rows),
+        tuple(name for name, *_ in intervals),
         (ReferenceLine(0.0), ReferenceLine(100.0)),
         strip,
         has_interval_bars=True,
@@ -164,12 +165,6 @@ def _short(name: str, suffix: str = "") -> str:
 
 def _clip(value: float) -> float:
     return min(max(100 * value, _MAX_AXIS_RANGE[0]), _MAX_AXIS_RANGE[1])
-
-
-def _interval(span: Span) -> tuple[float | None, float | None]:
-    if span.low is None or span.high is None:
-        return None, None
-    return _clip(span.low), _clip(span.high)
 
 
 def _strip(result: Causes) -> tuple[float, float] | None:
