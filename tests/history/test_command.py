@@ -16,6 +16,12 @@ SLOWER_FROM = 40
 WORSE_ONCE = "worse on night 35 (2026-02-04), "
 
 
+def records(reports: Path, *arguments: str) -> list[dict[str, Any]]:
+    """What ``--json`` says of each series."""
+    process = history(SITE, "--json", *arguments, "--reports", reports)
+    return list(parse_answer("history", process.stdout)["series"])
+
+
 def change(number: int, series: Any) -> Any:
     """From night 40 on, 8 % slower at one byte by raw MPI; and 8 % faster by Boost.MPI."""
     is_one_byte = (series["size_bytes"] == 1).to_numpy()
@@ -56,23 +62,21 @@ def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> N
 
 
 def test_json_has_every_series(reports: Path) -> None:
-    records = parse_answer("history", history(SITE, "--json", "--reports", reports).stdout)[
-        "series"
-    ]
-    assert len(records) == 30 and {record["campaign"] for record in records} == {CAMPAIGN}
-    (slower,) = [record for record in records if record["verdict"] == "regressed"]
+    all_series = records(reports)
+    assert len(all_series) == 30 and {record["campaign"] for record in all_series} == {CAMPAIGN}
+    (slower,) = [record for record in all_series if record["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
     assert slower["interval"][0] < 1.08 < slower["interval"][1]
     change = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
     assert slower["changes"] == [{**change, "nodes": []}]
-    unchanged = [record for record in records if record["verdict"] == "unchanged"]
+    unchanged = [record for record in all_series if record["verdict"] == "unchanged"]
     assert unchanged and all(0 < record["would_have_seen"] < 0.2 for record in unchanged)
 
 
 def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
-    process = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
-    records = parse_answer("history", process.stdout)["series"]
-    assert (process.returncode, {record["variant"] for record in records}) == (0, {"mpi-datatype"})
+    variants = {record["variant"] for record in records(reports, "--series", "MPI-Datatype")}
+    assert variants == {"mpi-datatype"}
+    assert history(SITE, "--series", "MPI-Datatype", "--reports", reports).returncode == 0
 
 
 def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
@@ -91,28 +95,22 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     reason = ("--reason", 'the new "UCX": agreed')
     status, output = ask("--accept", "mpi, 1 B; half", *reason)
     assert status == 0 and output.startswith("accepted up to 2026-02-24T")
-    status, output = ask("--json")
-    records = parse_answer("history", output)["series"]
-    (slower,) = [row for row in records if (row["variant"], row["size_bytes"]) == ("mpi", 1)]
-    assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
+    assert ask()[0] == 0
+    all_series = records(reports)
+    (slower,) = [row for row in all_series if (row["variant"], row["size_bytes"]) == ("mpi", 1)]
+    assert (slower["verdict"], slower["alarm"]) == ("unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]
     assert len(slower["steps"]) == 1
     assert ask("--accept", "--all", *reason)[0] == 0
     assert file.read_text().count("kind: accepted") >= 2
-    records = parse_answer("history", ask("--json")[1])["series"]
-    assert all(record["accepted"] for record in records)
+    assert all(record["accepted"] for record in records(reports))
 
 
-def test_all_shows_what_did_not_change(reports: Path) -> None:
-    process = history(SITE, "--all", "--reports", reports)
-    assert process.stdout.count(ENVIRON) == 30
-    assert "\N{NO-BREAK SPACE}% within 10 nights" in process.stdout
-
-
-def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
+def test_all_shows_what_did_not_change_and_cuts_off_no_name(reports: Path) -> None:
     piped_output = history(SITE, "--all", "--reports", reports, columns="").stdout
     narrow_output = history(SITE, "--all", "--reports", reports, columns="60").stdout
     assert piped_output.count(ENVIRON) == 30 and piped_output.count("package libucx0: 1.13") == 2
+    assert "\N{NO-BREAK SPACE}% within 10 nights" in piped_output
     assert "regressed" in narrow_output and "…" not in narrow_output
 
 
@@ -136,9 +134,7 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     (row,) = [line for line in lines if line.startswith("unchanged")]
     assert process.returncode == 0
     assert WORSE_ONCE in row and "back at the level last night: an incident" in row
-    (series,) = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
-        "series"
-    ]
+    (series,) = records(tmp_path)
     assert series["revised"][0].startswith(WORSE_ONCE) and series["revisions"] == []
     writer.night(36)
     assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
@@ -162,9 +158,7 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
     writer.night(37)
     words = "the level returned, so these nights are an incident"
-    record = parse_answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)[
-        "series"
-    ][0]
+    (record,) = records(tmp_path)
     (revision,) = record["revisions"]
     assert revision["reported"].startswith("2026-02-04") and revision["now"] is None
     assert revision["why"] == words and record["verdict"] == "unchanged" and not record["alarm"]
