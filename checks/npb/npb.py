@@ -147,8 +147,6 @@ class NPBBase(Witnessed, NPBLaunch):
 
 @simple_test
 class NPB(NPBBase):
-    """One benchmark in one machine, or in one cluster."""
-
     descr = "NAS Parallel Benchmarks, our own programs and those of NPB 3.4"
 
     #: Number of ranks.  BT and SP take squares, CG, FT, IS and MG powers of two.

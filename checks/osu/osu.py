@@ -190,8 +190,6 @@ class OSUBase(Placement, PerfVariables, Witnessed, Recorded, rfm.RunOnlyRegressi
 
 @simple_test
 class OSU(OSUBase):
-    """One benchmark between two ranks."""
-
     descr = "OSU Micro-Benchmarks between two ranks: two-sided and one-sided"
     num_tasks = 2
 
@@ -201,8 +199,6 @@ class OSU(OSUBase):
 
 @simple_test
 class OSUGroup(OSUBase):
-    """One benchmark among many ranks: pairs at once, or a collective."""
-
     descr = "OSU Micro-Benchmarks among many ranks: pairs at once, collectives"
 
     #: The program, without its prefix osu_.

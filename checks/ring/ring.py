@@ -30,7 +30,6 @@ class build_ring(build_workload):
             self.build_system.build_opts = ["ring/all"]
 
     def ring_program_path(self, with_pvm):
-        """Absolute path of the program with or without PVM's transports."""
         return self.program_path("ring-pvm" if with_pvm else "ring")
 
     @property
@@ -75,8 +74,6 @@ class RingBase(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
 
 @simple_test
 class Ring(RingBase):
-    """The ring with all ranks in one node."""
-
     descr = "Ring in a node: regions by reference, by MPI, by PVM"
     not_simulated_reason = "its ranks wait in memory without calling MPI, and one runs at a time"
 

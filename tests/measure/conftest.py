@@ -140,7 +140,6 @@ Maker = Callable[..., SyntheticTree]
 
 @pytest.fixture
 def tree(make_tree: Maker) -> SyntheticTree:
-    """A tree with one launch."""
     return make_tree(launches=1, environs=(ENVIRON,))
 
 

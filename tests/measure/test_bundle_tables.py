@@ -317,7 +317,6 @@ def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: Synthetic
 
 
 def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
-    """Add to case.json and run.json of each launch."""
     for name, changes in (("case.json", case), ("run.json", run)):
         for file in tree.rglob(name):
             edit(file, **changes)

@@ -57,8 +57,6 @@ def build(*checks: CheckPlan, site: FakeSite | None = None) -> matrix.Matrix:
 
 
 class EmptySite(FakeSite):
-    """A machine without a toolchain: ReFrame lists no case."""
-
     partitions = {"smp": {**FakeSite.partitions["smp"], "environs": []}}
     spack_folder: Path | None = None
 

@@ -221,7 +221,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def key_file(state: Path) -> Path:
-    """The key of the site, which has `SITE_KEY`."""
     file = pseudonyms.site_key_file(SITE)
     file.parent.mkdir(parents=True)
     file.write_bytes(SITE_KEY)

@@ -73,7 +73,6 @@ class Browser:
         return answer["result"].get("value")
 
     def press(self, key: str) -> None:
-        """Press and release a key that is no letter."""
         for kind in ("keyDown", "keyUp"):
             self.send_command("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
@@ -111,7 +110,6 @@ class Browser:
         return found
 
     def console_errors(self) -> list[str]:
-        """Errors on the console, and exceptions."""
         errors = []
         for event in self.events:
             details = event.get("params", {})

@@ -17,8 +17,6 @@ from support.programs import CHECKOUT
 
 
 class CommandResult(NamedTuple):
-    """The exit status of a command, and what it printed."""
-
     returncode: int
     stdout: str
     stderr: str
@@ -43,7 +41,6 @@ def run_roundtrip(*arguments: object, columns: str = "1000") -> CommandResult:
 
 
 def start_roundtrip(environment: Mapping[str, str], *arguments: object) -> subprocess.Popen[str]:
-    """Start ``roundtrip`` as a process in the checkout."""
     return subprocess.Popen(
         ["roundtrip", *map(str, arguments)],
         cwd=CHECKOUT,

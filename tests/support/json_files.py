@@ -16,7 +16,6 @@ def content(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def edit(file: Path, **changes: Any) -> None:
-    """Change keys of the JSON object in a file."""
     with content(file) as value:
         value |= changes
 

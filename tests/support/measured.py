@@ -134,6 +134,5 @@ def study_section(data: BundleData) -> ReportSection:
 
 
 def find_table(section: ReportSection, start: str) -> Table:
-    """The one table of the section whose caption begins with `start`."""
     (match,) = [table for table in section.tables if table.caption.startswith(start)]
     return match

@@ -48,7 +48,6 @@ class BundleWriter:
     facts: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def write(self, count: int) -> list[Path]:
-        """Publish nights 0 to `count` - 1; return the folders of their revisions."""
         return [self.night(number) for number in range(count)]
 
     def night(self, number: int, **changes: Any) -> Path:
@@ -135,7 +134,6 @@ class NightWriter(BundleWriter):
         ]
 
     def _samples(self, number: int) -> pl.DataFrame:
-        """The rows of samples.parquet."""
         rng = np.random.default_rng([self.seed, number])
         series = self._series()
         factor = np.exp(self.sd * rng.standard_normal(series.height))

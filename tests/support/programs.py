@@ -65,7 +65,6 @@ def run_git(folder: Path, *arguments: str, **variables: str) -> str:
 
 
 def copy_from_checkout(files: Iterable[Path], folder: Path) -> None:
-    """Copy files of the checkout to their places below `folder`."""
     for file in files:
         copy = folder / file.relative_to(CHECKOUT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +78,6 @@ def copy_tracked(folder: Path) -> None:
 
 
 def write_script(file: Path, body: str) -> None:
-    """Write an executable shell script, and make its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"#!/bin/sh\n{body}\n")
     file.chmod(0o755)

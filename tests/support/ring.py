@@ -92,7 +92,6 @@ def ring_data(
 
 
 def triple_time_at_10_kb(_: int, __: str, size: int) -> float:
-    """The factor of all transports: 3 at 10 kB, else 1."""
     return 3 if size == 10_000 else 1
 
 
@@ -102,5 +101,4 @@ def panel_answer_text(section: ReportSection) -> str:
 
 
 def answer_texts(section: ReportSection) -> list[str]:
-    """The texts of the answers at the top of the report."""
     return [plain_text(line.text) for line in section.answers]

@@ -75,8 +75,6 @@ def pseudonym(host: str = HOST, site: str = "local") -> str:
 
 @dataclass
 class SyntheticTree:
-    """A run tree under construction."""
-
     path: Path
     launches: int = 8
     samples: int = 12
@@ -91,7 +89,6 @@ class SyntheticTree:
     skipped: list[dict[str, str]] = field(default_factory=list)
 
     def write(self) -> SyntheticTree:
-        """Write the whole tree, and return it."""
         self.path.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(self.seed)
         for environ in self.environs:
@@ -256,7 +253,6 @@ class SyntheticTree:
             file.write_text(json.dumps({**json.loads(file.read_text()), **facts}))
 
     def write_environment(self) -> None:
-        """Write state.json, campaign.toml and env/."""
         state = {
             "schema": 1,
             "campaign": "synthetic",

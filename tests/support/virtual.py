@@ -110,7 +110,6 @@ class VirtualCluster:
     def run_process(
         self, command: list[str], timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command on this machine, with the variables of the cluster."""
         return run_program(
             *command, env=self.environment, timeout=scaled_timeout(timeout), **options
         )
@@ -139,7 +138,6 @@ class VirtualCluster:
         return process.stdout.split()[-1]
 
     def jobs(self, *options: str) -> list[tuple[str, str, str]]:
-        """Jobs in the queue: id, name, state."""
         lines = self.run_checked("exec", "squeue", "-h", "-o", "%i %j %T", *options).splitlines()
         return [(fields[0], fields[1], fields[2]) for fields in map(str.split, lines)]
 

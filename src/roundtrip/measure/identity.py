@@ -152,7 +152,6 @@ def _rank_mismatch(ranks: Sequence[JsonObject]) -> str:
 
 
 def _clock_mismatch(run: JsonObject) -> str:
-    """Return the mismatch of two nodes with different clock sources; "" without one."""
     nodes = [node for node in run.get("nodes") or () if node.get("clock_source")]
     for other in nodes[1:]:
         first, second = nodes[0]["clock_source"], other["clock_source"]

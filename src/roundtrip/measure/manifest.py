@@ -66,8 +66,6 @@ DESCRIPTION_BY_PATTERN[_PUBLIC_KEY_PATTERN] = "a public key of ssh-keygen: kind,
 
 
 class _ManifestContent(StrictRecord):
-    """manifest.json of a bundle."""
-
     schema_: Literal[2] = Field(alias="schema")
     campaign: Name
     site: Name

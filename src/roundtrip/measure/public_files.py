@@ -277,7 +277,6 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
 
 
 def _parse_json_or_none(text: str) -> Any:
-    """Parse a text; None if it is no JSON."""
     try:
         return files.parse_json(text)
     except UserError:

@@ -353,7 +353,6 @@ class _BuildProgress:
         return f"{self._name}: step {step} of {steps}, about {describe_duration(remaining_s)} left"
 
     def _first_error(self, name: str) -> str:
-        """Return the first error that the build `name` printed; "" if none."""
         match = _TEST_NAME_PATTERN.match(name)
         if match is None:
             return ""
