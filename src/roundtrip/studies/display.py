@@ -79,19 +79,12 @@ def interval_cell(
 
 
 def point_cell(
-    panels: Panels[PanelT],
-    frame: pl.DataFrame,
-    panel: PanelT,
-    variant: str,
-    size: int,
-    unit: str,
-    scale: float = 1.0,
-    fallback: Cell = NOT_MEASURED_CELL,
+    panels: Panels[PanelT], frame: pl.DataFrame, panel: PanelT, variant: str, size: int, unit: str
 ) -> Cell:
     """A cell with the interval of `frame` at one point of a panel, and the series of the point."""
     interval = panels.interval_at(frame, panel, variant=variant, size_bytes=size)
     series = panels.point_series_key(panel, variant, size)
-    return interval_cell(interval, unit, scale, fallback, series_key=series)
+    return interval_cell(interval, unit, fallback=NOT_MEASURED_CELL, series_key=series)
 
 
 def percentile_cells(row: Mapping[str, float], percents: Iterable[int], scale: float) -> list[Cell]:

@@ -139,9 +139,7 @@ class Finding(Generic[StatementT, PanelT]):
     def verdict(self) -> str:
         """The outcome and where it was measured; if it is open, the undecided intervals."""
         if self.outcome != OPEN:
-            return (
-                f"{self.outcome}{self.coverage_suffix}" if self.is_about_all_sizes else self.outcome
-            )
+            return self.outcome + (self.coverage_suffix if self.is_about_all_sizes else "")
         undecided = {
             size: verdict
             for size, verdict in self.size_verdicts
@@ -217,9 +215,8 @@ def cost_sentence(
         is_last = number == len(groups) - 1
         is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
         where_suffix = " elsewhere" if is_rest else _where_suffix(group, points, names_sizes)
-        clauses.append(
-            _verdict_clause(subject if not clauses else "", base, verdict, group, where_suffix)
-        )
+        name = "" if clauses else subject
+        clauses.append(_verdict_clause(name, base, verdict, group, where_suffix))
     return "; ".join(clauses)
 
 

@@ -44,9 +44,8 @@ class Panel:
     @property
     def title(self) -> str:
         """The name of the panel on every row and figure: ``Open MPI 4.1, 2 ranks in one node``."""
-        name = ", ".join(
-            filter(None, (self.toolchain, self.placement_text, *self.distinguishing_clauses))
-        )
+        parts = (self.toolchain, self.placement_text, *self.distinguishing_clauses)
+        name = ", ".join(filter(None, parts))
         return f"{name} ({self.emulation_label})" if self.emulation_label else name
 
     @property

@@ -110,12 +110,10 @@ class DDTBenchData(Panels[Panel]):
 
     def datatype_gains(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
         """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
-        gains = derived.datatype_gains(
-            self.panel_rows(self.launch_values, panel), _LAUNCH_COLUMNS, base
-        )
-        groups = (
-            derived.largest_message_rows(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
-        )
+        values = self.panel_rows(self.launch_values, panel)
+        gains = derived.datatype_gains(values, _LAUNCH_COLUMNS, base)
+        largest = derived.largest_message_rows(gains, ["app"])
+        groups = largest.group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
     def series_key(
@@ -311,15 +309,13 @@ def _epoch_view(data: DDTBenchData, panel: Panel) -> View:
     The interval at the first epoch is that of the whole round trip.
     """
     keys = ["app", "variant"]
-    trips = data.largest_message_rows(data.round_trip_intervals, panel).select(
-        *keys, pl.col("low", "high") * 1e6
-    )
+    trips = data.largest_message_rows(data.round_trip_intervals, panel)
+    ends = trips.select(*keys, pl.col("low", "high") * 1e6)
     values = data.largest_message_rows(data.launch_values, panel)
-    epochs = values.group_by(keys, maintain_order=True).agg(
-        pl.col(*_COLOUR_BY_EPOCH).median() * 1e6
-    )
-    sums = epochs.with_columns(total=pl.sum_horizontal(*_COLOUR_BY_EPOCH))
-    medians = sums.join(trips, on=keys, how="left", maintain_order="left")
+    epochs = values.group_by(keys, maintain_order=True)
+    times = epochs.agg(pl.col(*_COLOUR_BY_EPOCH).median() * 1e6)
+    sums = times.with_columns(total=pl.sum_horizontal(*_COLOUR_BY_EPOCH))
+    medians = sums.join(ends, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
     bars_by_epoch: dict[str, list[CurvePoint]] = {epoch: [] for epoch in _COLOUR_BY_EPOCH}

@@ -209,13 +209,11 @@ def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: AppVer
     for panel in panels:
         for (app, size), cost in _intervals_by_app(data.example_rows(panel), data.level).items():
             verdict = verdicts.get(datatype_claim(panel, app, size))
-            holds = (
-                _OUTCOME_CELL_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED_CELL
-            )
-            cells = _overhead_cells(cost, (MANUAL, DDT))
-            rows.append(
-                (*text_cells(panel.title, BUFFER_STATES[panel.buffer_state]), *cells, holds)
-            )
+            holds = display.NOT_MEASURED_CELL
+            if verdict:
+                holds = _OUTCOME_CELL_BY_VERDICT[verdict.verdict]
+            names = text_cells(panel.title, BUFFER_STATES[panel.buffer_state])
+            rows.append((*names, *_overhead_cells(cost, (MANUAL, DDT)), holds))
     return Table(
         "“MPI DDTs can reduce the overhead associated with data-packing (i.e., from 40% to 15% in "
         "the case of NAS_LU_x, where a contiguous array is needlessly copied by the original "

@@ -173,9 +173,8 @@ def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel])
     if published:
         points = [(arm, *point) for arm, curve in published.items() for point in curve]
         drawings.append(_published_drawing(name, points, ARMS))
-        times.append(
-            _published_drawing(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS)
-        )
+        time_points = [(arm, size, size / rate) for arm, size, rate in points]
+        times.append(_published_drawing(name, time_points, ARMS))
     x = display.size_scale(drawings)
     decades = display.decade_range([drawing.frame for drawing in times])
     y = Axis("Time of a message", Unit.US, *decades, is_log=True)

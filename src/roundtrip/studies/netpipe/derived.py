@@ -242,10 +242,8 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
     if rates:
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = ratios_within_launch(medians, [], RAW_MPI).filter(
-        size_bytes=_BYTES_BY_SIZE_NAME["64KiB"]
-    )
-    for variant, ratio in at_size.select("variant", "ratio").iter_rows():
+    ratios = ratios_within_launch(medians.filter(size_bytes=64 << 10), [], RAW_MPI)
+    for variant, ratio in ratios.select("variant", "ratio").iter_rows():
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
     return {name: value for name, value in figures.items() if math.isfinite(value)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,20 +76,16 @@ def parse_output(file: Path, schedule: SizeSchedule | None = None) -> list[Outpu
 
 
 def _parse_line(line: str, file: Path, number: int) -> OutputPoint:
-    match = _LINE_PATTERN.fullmatch(line)
+    match, quoted = _LINE_PATTERN.fullmatch(line), third_party.quote(line)
     if match is None:
-        fault = f"not a line of NetPIPE: {third_party.quote(line)}; right is: bytes Mbps seconds"
+        fault = f"not a line of NetPIPE: {quoted}; right is: bytes Mbps seconds"
         raise UserError(fault, file, number)
     size, rate, seconds = int(match["size"]), float(match["rate"]), float(match["seconds"])
     if size == 0 or rate == 0:
-        raise UserError(
-            f"sizes and rates must be positive: {third_party.quote(line)}", file, number
-        )
+        raise UserError(f"sizes and rates must be positive: {quoted}", file, number)
     time = size * 8 / (rate * MEGABIT_BITS)
     if abs(time - seconds) > 1e-8 + 1e-4 * time:
-        raise UserError(
-            f"rate and time contradict each other: {third_party.quote(line)}", file, number
-        )
+        raise UserError(f"rate and time contradict each other: {quoted}", file, number)
     return OutputPoint(size, time)
 
 
@@ -98,14 +94,12 @@ def convert_output(
     program: str,
     ranks: int,
     schedule: SizeSchedule | None = None,
-    *,
-    hosts: Sequence[str],
     **rank_entries: Any,
 ) -> list[OutputPoint]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
 
-    `hosts` and `rank_entries` are entries of run.json.  UserError as for `parse_output`, and if
-    there is no point.
+    `rank_entries` are entries of run.json, hosts among them.  UserError as for `parse_output`, and
+    if there is no point.
     """
     points = parse_output(file, schedule)
     if not points:
@@ -116,7 +110,6 @@ def convert_output(
         "command": [program],
         "clock": {"name": "gettimeofday", "resolution_s": 1e-6, "overhead_s": None},
         "ranks": ranks,
-        "hosts": list(hosts),
         **rank_entries,
         "warmup_discarded": 100,
         "points": [

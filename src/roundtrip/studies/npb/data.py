@@ -66,9 +66,8 @@ class Series:
     @property
     def sort_key(self) -> tuple[object, ...]:
         """Sort key of the display order: by benchmark, then by all fields."""
-        return _POSITION_BY_BENCHMARK.get(self.benchmark, len(_POSITION_BY_BENCHMARK)), astuple(
-            self
-        )
+        position = _POSITION_BY_BENCHMARK.get(self.benchmark, len(_POSITION_BY_BENCHMARK))
+        return position, astuple(self)
 
     @property
     def problem_name(self) -> str:

@@ -214,17 +214,11 @@ def parse_output(file: Path) -> NPBResult:
         raise UserError(f"the result block of NPB is damaged: {error}", file) from None
 
 
-def convert_output(
-    output: Path,
-    program: str,
-    *,
-    hosts: Sequence[str],
-    **rank_entries: Any,
-) -> NPBResult:
+def convert_output(output: Path, program: str, **rank_entries: Any) -> NPBResult:
     """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
 
-    `hosts` and `rank_entries` are entries of run.json.  UserError if it was not verified, or if
-    some of its processes had nothing to do.
+    `rank_entries` are entries of run.json, hosts among them.  UserError if it was not verified, or
+    if some of its processes had nothing to do.
     """
     result = parse_output(output)
     if not result.verified:
@@ -241,7 +235,6 @@ def convert_output(
         "version": result.version,
         "command": [program],
         "ranks": result.total_processes,
-        "hosts": list(hosts),
         **rank_entries,
         "points": [third_party.point_entry(case, UPSTREAM, 0, **fields)],
     }

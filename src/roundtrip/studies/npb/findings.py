@@ -232,9 +232,7 @@ def answers_at_longest_rtt(speedups: SeriesVerdicts) -> list[Answer]:
         if series.shares_processors and series.problem_name in unshared:
             continue
         is_same_size = claim.base.ranks == series.ranks
-        name = (
-            f"{series.problem_name} (as many ranks in one)" if is_same_size else series.problem_name
-        )
+        name = series.problem_name + (" (as many ranks in one)" if is_same_size else "")
         where = series.ranks, series.ranks_and_placement
         outcomes[name].append(SubjectVerdict(series.transport_title, where, verdict.verdict))
         medians[name].append(verdict.interval.median)
@@ -318,9 +316,8 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
     """``CG A on 4 ranks``; if several series are that, each with what distinguishes it."""
     series_by_name: dict[str, list[Series]] = defaultdict(list)
     for series in all_series:
-        series_by_name[f"{series.problem_name} on {units.plural(series.ranks, 'rank')}"].append(
-            series
-        )
+        name = f"{series.problem_name} on {units.plural(series.ranks, 'rank')}"
+        series_by_name[name].append(series)
     names: dict[Series, str] = {}
     for name, group in series_by_name.items():
         texts = {series: series.title for series in group}

@@ -134,16 +134,13 @@ def _six_digits(value: float) -> float:
 
 def value_cell(value: float | None, unit: Unit, series_key: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
-    return (
-        Cell(Quantity(value=value, unit=unit, series_key=series_key))
-        if value
-        else display.NO_VALUE_CELL
-    )
+    if not value:
+        return display.NO_VALUE_CELL
+    return Cell(Quantity(value=value, unit=unit, series_key=series_key))
 
 
-_MAX_RATIO_OF_EQUAL_PARTS = (
-    1.1  # largest ratio of parts of one processor's rates that count as equal
-)
+#: Largest ratio of parts of one processor's rates that count as equal.
+_MAX_RATIO_OF_EQUAL_PARTS = 1.1
 
 
 def reference_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
@@ -256,15 +253,13 @@ def describe_proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNig
         for curve, speed, mops in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
-    words = (
-        "gives all of them" if part_gap < _MAX_RATIO_OF_EQUAL_PARTS else "does not give all of them"
-    )
+    verb = "gives" if part_gap < _MAX_RATIO_OF_EQUAL_PARTS else "does not give"
     return (
         f"The study's numbers ({SIMULATED}): {details}. As host speeds they differ by a factor of "
         f"{units.pure_number(speed_gap, 2)}, as parts of the rates of one rank of "
         f"{origin.processor} by {units.pure_number(part_gap, 2)}. So one processor with these "
-        f"proportions {words}. The rest is open: the study's processor, network, class and "
-        "protocol are not known."
+        f"proportions {verb} all of them. The rest is open: the study's processor, network, "
+        "class and protocol are not known."
     )
 
 
@@ -281,11 +276,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)
     try:
-        print(
-            json.dumps(
-                reference_night_from_bundle(data.read_bundle(options.bundle)).as_json(), indent=1
-            )
-        )
+        night = reference_night_from_bundle(data.read_bundle(options.bundle))
+        print(json.dumps(night.as_json(), indent=1))
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

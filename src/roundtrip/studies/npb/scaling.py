@@ -123,9 +123,8 @@ def _link_rows(launches: NPBLaunches) -> dict[str, DrawingRows]:
         for series in launches.link_series
     )
     rows_by_program: dict[str, DrawingRows] = defaultdict(list)
-    for series in sorted(
-        launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
-    ):
+    published = [one for one in launches.link_series if one.benchmark in PUBLISHED_SPEEDUPS]
+    for series in dict.fromkeys((*published, *launches.link_series)):
         role = series.transport_role
         arm = ARMS[role or TRANSPORT]
         is_named = role and counts[series.program_name, series.ranks, role] == 1

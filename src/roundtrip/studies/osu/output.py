@@ -166,9 +166,8 @@ class _OutputParser:
             if (quantity == "time") == (self.benchmark.metric == "bandwidth"):
                 raise self._fault(f"a column that {self.benchmark.title!r} does not have")
             metric = "message_rate" if quantity == "messages" else self.benchmark.metric
-            values[statistic, metric] = (
-                third_party.parse_number(cell) * _FACTOR_BY_QUANTITY[quantity]
-            )
+            factor = _FACTOR_BY_QUANTITY[quantity]
+            values[statistic, metric] = factor * third_party.parse_number(cell)
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
@@ -195,15 +194,14 @@ def convert_output(
     validated: bool,
     command: Sequence[str],
     ranks: int,
-    hosts: Sequence[str],
     simulated: Mapping[str, Any] | None = None,
     **rank_entries: Any,
 ) -> None:
     """Write ``samples.csv`` and ``run.json`` into `folder`, as one of our workloads would.
 
     `validated`: whether a validation run of the same program passed just before.  `command`,
-    `ranks`, `hosts`, `simulated` (the simulator) and `rank_entries` are entries of run.json that
-    the output does not contain.
+    `ranks`, `simulated` (the simulator) and `rank_entries`, hosts among them, are entries of
+    run.json that the output does not contain.
     """
     variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [
@@ -222,7 +220,6 @@ def convert_output(
         "command": list(command),
         "notes": output.notes,
         "ranks": ranks,
-        "hosts": list(hosts),
         "points": points,
         "simulated": simulated,
         **rank_entries,

@@ -167,10 +167,9 @@ class RingCurves(Panels[Panel]):
 
     def pass_seconds(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""
-        medians = self.panel_rows(self.launch_values, panel, variant=variant).sort(
-            "launch", "size_bytes"
-        )
-        points = medians.select("launch", "size_bytes", "seconds").rows_by_key("launch")
+        medians = self.panel_rows(self.launch_values, panel, variant=variant)
+        columns = medians.select("launch", "size_bytes", "seconds")
+        points = columns.sort("launch", "size_bytes").rows_by_key("launch")
         return {launch: dict(times) for launch, times in points.items()}
 
     def fixed_cost_seconds(self, panel: Panel, variant: str) -> dict[str, float]:

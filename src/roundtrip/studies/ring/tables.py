@@ -186,9 +186,8 @@ def goodput_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
                 if name == REGION_UDP
                 else display.interval_cell(share, Unit.RATIO)
             )
-            rows.append(
-                (*text_cells(panel.title, panel.variant_title(name)), goodput_cell, share_cell)
-            )
+            names = text_cells(panel.title, panel.variant_title(name))
+            rows.append((*names, goodput_cell, share_cell))
     return Table(
         f"Goodput at {units.size_text(size)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {size} bytes in one UDP datagram take "
@@ -245,9 +244,8 @@ def _read_rows(curves: RingCurves, panel: Panel, sizes: Sequence[int]) -> list[t
     for name, variant in read.items():
         point = curves, curves.bandwidth_intervals, panel, variant
         values = [display.point_cell(*point, size, Unit.MB_S) for size in sizes]
-        rows.append(
-            (Cell(panel.title), Cell((panel.variant_title(name), f", {Unit.MB_S}")), *values)
-        )
+        title = Cell((panel.variant_title(name), f", {Unit.MB_S}"))
+        rows.append((Cell(panel.title), title, *values))
     if REGION not in read:
         return rows
     copies = [name for name in read if name != REGION]
@@ -339,12 +337,10 @@ def skipped_transport_table(curves: RingCurves) -> Table | None:
         for launch, details in curves.run_records_of(panel):
             for skip in details["skipped"] or ():
                 launches[skip["reason"], skip["variant"]].add(launch)
-        for point in (
-            curves.panel_rows(curves.points, panel).filter(samples=0).iter_rows(named=True)
-        ):
-            reason = (
-                f"not measured from {units.size_text(point['size_bytes'])} on: {point['status']}"
-            )
+        points = curves.panel_rows(curves.points, panel, samples=0)
+        for point in points.iter_rows(named=True):
+            size = units.size_text(point["size_bytes"])
+            reason = f"not measured from {size} on: {point['status']}"
             launches[reason, point["variant"]].add(point["launch"])
         groups: dict[tuple[str, int], list[str]] = defaultdict(list)
         for (reason, variant), names in launches.items():
