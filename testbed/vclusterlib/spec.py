@@ -185,19 +185,15 @@ def parse_cpu(text: str) -> float:
 
 def describe_rate(bits_per_second: float) -> str:
     """``1 Gbit/s``; 0 is ``unlimited``."""
-    if not bits_per_second:
-        return "unlimited"
-    unit = max(
-        (u for u in _BIT_S_BY_UNIT if _BIT_S_BY_UNIT[u] <= bits_per_second),
-        key=lambda u: _BIT_S_BY_UNIT[u],
-    )
-    return f"{bits_per_second / _BIT_S_BY_UNIT[unit]:g} {unit}"
+    return _describe(bits_per_second, _BIT_S_BY_UNIT) if bits_per_second else "unlimited"
 
 
 def describe_bytes(count: int) -> str:
     """``64 MiB``."""
-    unit = max(
-        (u for u in _BYTES_BY_UNIT if _BYTES_BY_UNIT[u] <= max(count, 1)),
-        key=lambda u: _BYTES_BY_UNIT[u],
-    )
-    return f"{count / _BYTES_BY_UNIT[unit]:g} {unit}"
+    return _describe(count, _BYTES_BY_UNIT)
+
+
+def _describe(value: float, units: Mapping[str, float]) -> str:
+    """The value in the largest unit of which it is one at least."""
+    unit = max((unit for unit in units if units[unit] <= max(value, 1)), key=lambda u: units[u])
+    return f"{value / units[unit]:g} {unit}"

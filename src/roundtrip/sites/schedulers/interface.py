@@ -42,10 +42,14 @@ class NoAnswerError(Exception):
     """The scheduler did not answer until the time limit of the campaign."""
 
 
-def command_output(*command: str) -> str | None:
-    """Return the output of a command; None if it is missing or fails."""
+def command_output(
+    *command: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = 20
+) -> str | None:
+    """Return the output of a command; None if it is missing, fails, or is late."""
     try:
-        process = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout_s, env=environment
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     # Some versions of srun list their plugins on standard error.

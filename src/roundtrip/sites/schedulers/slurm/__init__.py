@@ -22,6 +22,8 @@ _SUBMIT_LIMIT_PATTERN = re.compile(
 )
 #: Job, state, reason, expected start, submission time, comment, which may hold any character.
 _SQUEUE_FORMAT = "%i|%T|%r|%S|%V|%k"
+#: Lets Slurm's commands print Unix time.
+_UNIX_TIMES = {"SLURM_TIME_FORMAT": "%s"}
 #: A line that the second of `allocation_commands` prints: job, user and nodes.
 _OTHER_JOB_PATTERN = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
 #: Slurm's lists of nodes, and the size limit of a range of nodes.
@@ -150,12 +152,16 @@ class Slurm(Scheduler):
     def find_pending_job(
         self, comment: str, environment: Mapping[str, str], timeout_s: float
     ) -> PendingJob | None:
-        command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_SQUEUE_FORMAT}"]
-        return parse_pending_job(_command_output(command, environment, timeout_s), comment)
+        command = ("squeue", "--noheader", "--me", "--states=PENDING", f"--format={_SQUEUE_FORMAT}")
+        listing = command_output(
+            *command, environment={**environment, **_UNIX_TIMES}, timeout_s=timeout_s
+        )
+        return parse_pending_job(listing or "", comment)
 
     def collect_maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
-        command = ["scontrol", "show", "reservation", "--oneliner"]
-        return parse_maintenances(_command_output(command, environment))
+        command = ("scontrol", "show", "reservation", "--oneliner")
+        text = command_output(*command, environment={**environment, **_UNIX_TIMES}, timeout_s=None)
+        return parse_maintenances(text or "")
 
     def collect_node_names(self) -> list[str]:
         return (command_output("sinfo", "--noheader", "--Node", "--format=%N") or "").split()
@@ -206,20 +212,6 @@ class Slurm(Scheduler):
         match = re.match(r"[\d.]+", version)
         number = match[0] if match else version
         return f"slurm@{number.replace('.', '-')}{'' if number.count('.') > 2 else '-1'}"
-
-
-def _command_output(
-    command: Sequence[str], environment: Mapping[str, str], timeout_s: float | None = None
-) -> str:
-    """Return what a command of Slurm prints, times as Unix time; "" if it is missing or late."""
-    env = {**environment, "SLURM_TIME_FORMAT": "%s"}
-    try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, env=env
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return process.stdout
 
 
 def parse_pending_job(listing: str, comment: str) -> PendingJob | None:
