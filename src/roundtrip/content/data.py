@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -190,9 +191,5 @@ def judge_claims(
     Without `levels`, those of the bundle, with the equivalence margin of each claim's study.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
-    return test(
-        claims,
-        levels or data.analysis.statistics,
-        family=lambda claim: claim.family,
-        study=lambda claim: claim.study,
-    )
+    levels = levels or data.analysis.statistics
+    return test(claims, levels, family=attrgetter("family"), study=attrgetter("study"))

@@ -131,9 +131,7 @@ def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:
             label = f"EMULATED {_LABEL_WORD_BY_EMULATION.get(emulation, '')}".strip()
         if label:
             labels.setdefault(environ, set()).add(label)
-    return {
-        environ: ", ".join(sorted(environ_labels)) for environ, environ_labels in labels.items()
-    }
+    return {environ: ", ".join(sorted(texts)) for environ, texts in labels.items()}
 
 
 def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:

@@ -256,11 +256,9 @@ def judge_all_series(
     for series in split_series(nights):
         history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        acceptance = max(
-            (each for each in acceptances if each.accepts(*_accepted_names(series, mark))),
-            key=lambda annotation: annotation.last,
-            default=None,
-        )
+        names = _accepted_names(series, mark)
+        accepted = (each for each in acceptances if each.accepts(*names))
+        acceptance = max(accepted, key=attrgetter("last"), default=None)
         accepted_night = calendar.count_before(acceptance.last) - 1 if acceptance else -1
         first_news = calendar.count_before(since, is_inclusive=False)
         verdict = judge_series(history, accepted_night, first_news)

@@ -135,17 +135,13 @@ class View:
     def line_meanings(self) -> tuple[str, ...]:
         """What each line of measured values joins; "" if it is not declared."""
         curves = () if self.row_names else self.curves
-        return tuple(
-            curve.line_meaning for curve in curves if curve.line_width and not curve.bound_name
-        )
+        lines = (curve for curve in curves if curve.line_width and not curve.bound_name)
+        return tuple(curve.line_meaning for curve in lines)
 
     @property
     def bound_names(self) -> tuple[str, ...]:
-        names = (
-            *(rule.bound_name for rule in self.reference_lines),
-            *(curve.bound_name for curve in self.curves),
-        )
-        return tuple(name for name in names if name)
+        lines: tuple[ReferenceLine | Curve, ...] = (*self.reference_lines, *self.curves)
+        return tuple(line.bound_name for line in lines if line.bound_name)
 
 
 @dataclass(frozen=True)

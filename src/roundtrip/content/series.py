@@ -46,10 +46,6 @@ class Calendar:
         """The position of a night, from 0."""
         return self._index[night]
 
-    def number_from_1(self, night: str) -> int:
-        """The number of a night, from 1."""
-        return self._index[night] + 1
-
     def date_text(self, night: str) -> str:
         """Return the date of a night, with the time of day if any day has two nights."""
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
@@ -61,7 +57,7 @@ class Calendar:
 
     def describe(self, night: str) -> str:
         """Return the number and the label of a night."""
-        return f"night {self.number_from_1(night)}, {self.date_text(night)}"
+        return f"night {self._index[night] + 1}, {self.date_text(night)}"
 
     def days_since_1970(self, night: str) -> float:
         """Return the start of a night in days since 1970, with four decimals."""
@@ -355,12 +351,8 @@ class SeriesMedians:
 
     def find_key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
         """The key of the one series with these case ids, size and columns of SERIES; else ""."""
-        keys = [
-            key
-            for case in cases
-            for key, series_names in self._by_case.get((case, size_bytes), ())
-            if names.items() <= series_names.items()
-        ]
+        rows = (row for case in cases for row in self._by_case.get((case, size_bytes), ()))
+        keys = [key for key, series_names in rows if names.items() <= series_names.items()]
         return keys[0] if len(keys) == 1 else ""
 
     @cached_property

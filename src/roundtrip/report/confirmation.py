@@ -244,12 +244,8 @@ def _control_sort_key(
 
 def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
     """Ids of the cases of `worse_series_with_controls`, controls included."""
-    return {
-        str(series.data.identity["case_id"])
-        for pair in worse_series_with_controls(verdicts)
-        for series in pair
-        if series
-    }
+    pairs = worse_series_with_controls(verdicts)
+    return {str(series.data.identity["case_id"]) for pair in pairs for series in pair if series}
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:

@@ -311,10 +311,8 @@ class Drawing(Frame):
     def _curve_label(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
     ) -> Markup:
-        attributes = {
-            "data-curve": index,
-            "transform": f"translate({coordinate_text(x)},{coordinate_text(y)})",
-        }
+        place = f"translate({coordinate_text(x)},{coordinate_text(y)})"
+        attributes = {"data-curve": index, "transform": place}
         words = svg.text_element(f"{curve.name}{arrow}", NAME_HEIGHT, 4.5, class_="ink", fill=INK)
         return element("g", attributes, *before, self._legend_symbol(index, curve), words)
 

@@ -168,11 +168,8 @@ def _heat_map_legend(top: float) -> Iterator[Markup]:
     step = _LEGEND_WIDTH / (2 * _SHADE_COUNT + 1)
     for index, shade in enumerate(range(-_SHADE_COUNT, _SHADE_COUNT + 1)):
         yield _shade_group(shade, svg.rect_element(4 + step * index, top, step + 0.3, 10))
-    ends = (
-        (f"\N{MINUS SIGN}{_DARKEST_PERCENT:g}", "start"),
-        ("0", "middle"),
-        (f"{_DARKEST_PERCENT:g}", "end"),
-    )
+    limit = f"{_DARKEST_PERCENT:g}"
+    ends = (f"\N{MINUS SIGN}{limit}", "start"), ("0", "middle"), (limit, "end")
     for end, (words, anchor) in enumerate(ends):
         x = 4 + _LEGEND_WIDTH * end / 2
         yield svg.text_element(words, x, top + 25, text_anchor=anchor, fill=MUTED)

@@ -102,10 +102,8 @@ def _table_column_values(file_name: str, file: Path) -> Iterator[tuple[str, set[
         if isinstance(column.dtype, pl.List):
             values = [item for items in values for item in items]
         is_number = bool(values) and not any(isinstance(value, bool | str) for value in values)
-        yield (
-            f"{file_name} {column.name}",
-            {"numbers"} if is_number else {str(value) for value in values},
-        )
+        texts = {"numbers"} if is_number else {str(value) for value in values}
+        yield f"{file_name} {column.name}", texts
 
 
 def _flatten(data: Any, path: str) -> Iterator[tuple[str, str]]:

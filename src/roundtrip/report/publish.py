@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,7 @@ def differing_paths(
     digest_by_path: Mapping[str, str], other_digest_by_path: Mapping[str, str]
 ) -> list[str]:
     """Sorted paths in only one, or with different content."""
-    return sorted(
-        name
-        for name in {*digest_by_path, *other_digest_by_path}
-        if digest_by_path.get(name) != other_digest_by_path.get(name)
-    )
+    return sorted({path for path, _ in digest_by_path.items() ^ other_digest_by_path.items()})
 
 
 def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
@@ -209,9 +206,7 @@ def _existing_revision(
     folder: Path, bundle_manifest: Manifest, correction: Correction | None
 ) -> Path | None:
     """The newest revision of the same measurement; None without one, UserError if damaged."""
-    correction_facts = (
-        {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
-    )
+    correction_facts = asdict(correction) if correction else {}
     for path in reversed(store.revisions(folder)):
         facts = store.read_facts(path)
         if facts is None:

@@ -90,15 +90,11 @@ def build_section(
         results = {outcome.result for _, outcome in outcomes}
         worst = next(result for result in _TEXT_BY_RESULT if result in results)
         rules[worst].append(f"C{rule.number}")
-    items = tuple(
-        (
-            StrongText(f"{_TEXT_BY_RESULT[result]} ({len(rules[result])}): "),
-            f"{', '.join(rules[result])}.",
-        )
-        for result in COLOUR_BY_RESULT
-        if rules[result]
-    )
-    blocks = (Paragraph((_METHOD_NOTE,)), BulletList(items), table)
+    items = []
+    for result in (result for result in COLOUR_BY_RESULT if rules[result]):
+        title = f"{_TEXT_BY_RESULT[result]} ({len(rules[result])}): "
+        items.append((StrongText(title), f"{', '.join(rules[result])}."))
+    blocks = (Paragraph((_METHOD_NOTE,)), BulletList(tuple(items)), table)
     return ReportSection("audit", f"Self-audit: {len(RULES)} rules", blocks)
 
 

@@ -49,9 +49,8 @@ def pack_all_series(
     judged_series: Sequence[JudgedSeries], plots: Sequence[Plot], calendar: Calendar
 ) -> dict[str, Any]:
     """All series packed, with outlines of their `plots`; "kinds": distinct `_point_attributes`."""
-    kinds = sorted(
-        {_point_attributes(point) for series in judged_series for point in series.data.points}
-    )
+    all_points = (point for series in judged_series for point in series.data.points)
+    kinds = sorted(set(map(_point_attributes, all_points)))
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     packed_series = [
         _pack_series(series, figure.views, calendar, kind_index)
@@ -81,7 +80,9 @@ def _pack_series(
         parts = np.rint(np.abs(ends - medians) / np.abs(medians) * END_UNITS_PER_MEDIAN)
     codes = np.where(np.isfinite(parts), np.minimum(parts, _MAX_END_CODE), MISSING_END_CODE)
     width = "<u2" if len(index_by_attributes) > _VALUES_PER_BYTE else "u1"
+    kinds = [index_by_attributes[_point_attributes(point)] for point in points]
     names = [{"name": curve.name} for curve in views[0].curves]
+    outlines = [plot.view_json_without_curves(view) | {"curves": names} for view in views]
     return {
         "key": data.key,
         "environ": data.environ,
@@ -91,13 +92,9 @@ def _pack_series(
         # The upper three bytes of each float, rounded.
         "median": _encode_base64((floats + np.uint32(0x80)).view("u1").reshape(-1, 4)[:, 1:]),
         "ends": _encode_base64(codes.astype("<u2")),
-        "kind": _encode_base64(
-            np.array([index_by_attributes[_point_attributes(point)] for point in points], width)
-        ),
+        "kind": _encode_base64(np.array(kinds, width)),
         "spikes": list(series.history.spikes),
-        "views": _round_to_six_digits(
-            [plot.view_json_without_curves(view) | {"curves": names} for view in views]
-        ),
+        "views": _round_to_six_digits(outlines),
         "sets": _node_sets(series),
     }
 
@@ -147,10 +144,9 @@ def series_plot(
     low, high = _axis_range(usual_values or all_values)
 
     def view(name: str, low: float, high: float) -> View:
-        y_scale, width = Axis(title, unit, low, high, is_log=False), _FIGURE_WIDTH
-        return View(
-            name, x_scale, y_scale, curves, has_interval_bars=True, events=events, width=width
-        )
+        y_scale = Axis(title, unit, low, high, is_log=False)
+        marks: dict[str, Any] = {"has_interval_bars": True, "events": events}
+        return View(name, x_scale, y_scale, curves, width=_FIGURE_WIDTH, **marks)
 
     views = [view("Usual values", low, high)]
     if not all(low <= value <= high for value in all_values):
@@ -168,15 +164,14 @@ def sparkline(
     A vertical line marks each of `step_indices`, the change points.  The scale ignores the values
     at `spike_indices`.
     """
-    usual_values = [
-        v for index, v in enumerate(values) if v is not None and index not in spike_indices
-    ]
+    known_values = [(index, v) for index, v in enumerate(values) if v is not None]
+    usual_values = [v for index, v in known_values if index not in spike_indices]
     if not usual_values:
         return Markup("")
     low, high = min(usual_values), max(usual_values)
     middle, half = (low + high) / 2, (high - low) / 2
     half = max(half, _MIN_AXIS_SPAN / 2 * abs(middle), math.ulp(1.0))
-    newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
+    newest = (*known_values[-1], None, None, None)
     point = Curve("newest", _GREY, (newest,), line_width=0)
     # Each point is the median over a few consecutive values.
     count = max(1, math.ceil(len(values) / _SPARKLINE_POINTS))
@@ -245,10 +240,8 @@ def _curves(
         for n, name in enumerate(names)
     ]
     for name, colour, shape in ((LEFT_OUT, _GREY, plot.SQUARE), (SPIKES, _AMBER, plot.CIRCLE)):
-        odd_points = tuple(by_curve[name])
-        curves.append(
-            Curve(name, colour, odd_points, line_width=0, point_shape=shape, point_radius=size + 1)
-        )
+        mark: dict[str, Any] = {"point_shape": shape, "point_radius": size + 1}
+        curves.append(Curve(name, colour, tuple(by_curve[name]), line_width=0, **mark))
     curves = [curve for curve in curves if curve.points]
     if drift := _drift_curve(series, verdicts, points):
         curves.append(drift)
@@ -279,10 +272,8 @@ def _drift_curve(
     if not drift or not used_points:
         return None
     nights = verdicts.calendar.nights
-    days = {
-        point[0]: verdicts.calendar.days_since_1970(nights[int(point[0]) - 1])
-        for point in used_points
-    }
+    calendar = verdicts.calendar
+    days = {point[0]: calendar.days_since_1970(nights[int(point[0]) - 1]) for point in used_points}
     level = median(point[1] for point in used_points)
     middle = median(days[point[0]] for point in used_points)
 

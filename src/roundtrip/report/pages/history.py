@@ -144,7 +144,7 @@ def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str,
         notes[night].append(text)
     return [
         {
-            "number": calendar.number_from_1(night),
+            "number": calendar.index(night) + 1,
             "label": calendar.date_text(night),
             "report": page.report_link_by_night.get(night, ""),
             "steps": steps.count(night),

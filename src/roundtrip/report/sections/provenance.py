@@ -47,14 +47,11 @@ def build_section(data: BundleData) -> ReportSection:
         Verbatim(data.analysis.toml_text),
     ]
     if defaults := data.analysis.default_toml:
-        blocks += [
-            Paragraph(("The file lacks these thresholds, so these defaults apply:",)),
-            Verbatim(defaults),
-        ]
+        lacking = "The file lacks these thresholds, so these defaults apply:"
+        blocks += [Paragraph((lacking,)), Verbatim(defaults)]
+    campaign = (Verbatim(data.campaign_text),)
     blocks += [
-        CollapsibleBlocks(
-            "The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)
-        ),
+        CollapsibleBlocks("The campaign as declared: campaign.toml", campaign),
         CollapsibleBlocks("Files of the bundle, with checksums", (_file_table(data),)),
     ]
     title = "Provenance: what this was measured with"
