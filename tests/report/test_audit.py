@@ -63,6 +63,7 @@ def held(number: int, subject: AuditSubject) -> RuleOutcome:
 
 
 WITHOUT_LEVEL = {"rich_caption": "Times in µs."}
+OTHER_LEVEL = ("At ", ConfidenceLevel(0.9), ".")
 NO_LAUNCHES = launch_frame().clear()
 FIRST_CLAIM = judged_claims()[Claim(1)]
 HALF_WARMED_UP = launch_frame().with_columns(
@@ -93,10 +94,7 @@ BROKEN = {
         with_verdicts(interval=replace(FIRST_CLAIM.interval, low=None, high=None, n=3)),
         with_table(measured_cell(level=0.9), **WITHOUT_LEVEL),  # not the requested level
         with_table(measured_cell(), **WITHOUT_LEVEL),  # and which level is not said
-        with_blocks(
-            table_of(),
-            gallery(make_figure(line_chart()), caption=("At ", ConfidenceLevel(0.9), ".")),
-        ),
+        with_blocks(table_of(), gallery(make_figure(line_chart()), caption=OTHER_LEVEL)),
     ],
     6: [with_facts(summaries=(SPREAD,))],
     7: [with_verdicts(q=0.5), with_verdicts(verdict=Verdict.SLOWER)],
@@ -340,11 +338,9 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Ma
     # The bundle's launches are of a study that no chapter is about: it has rows of its own.
     other_studies = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
     assert other_studies == {bundle_data.launches["study"][0]}
-    assert {row[0] for row in texts if row[2] in other_studies} == {
-        f"C{number}"
-        for number, rule in enumerate(RULES, 1)
-        if rule.scope is RuleScope.STUDY_LAUNCHES
-    }
+    rules = [rule for rule in RULES if rule.scope is RuleScope.STUDY_LAUNCHES]
+    names = {row[0] for row in texts if row[2] in other_studies}
+    assert names == {f"C{rule.number}" for rule in rules}
 
 
 def test_a_bad_campaign_fails(make_tree: Maker) -> None:

@@ -113,14 +113,13 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     ]
     emulation = setting_rows({"wan_rtt_ms": 4.0})
     parameters = setting_rows({"ranks": "2", "wan_rtt": "4"})
-    assert headline._setting_and_label(
-        {**launch, "emulation": emulation, "parameters": parameters}
-    ) == ("ranks 2, local:smp", "EMULATED WAN: RTT 4 ms")
+    emulated = {**launch, "emulation": emulation, "parameters": parameters}
+    label = "ranks 2, local:smp", "EMULATED WAN: RTT 4 ms"
+    assert headline._setting_and_label(emulated) == label
     differences = labels.title_differences({place for place, _ in settings})
     rows = [headline._RowKey("Time", 8, *setting, "s", True) for setting in settings]
-    names = [
-        headline._row_name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows
-    ]
+    texts = (headline._row_name(row, differences[row.setting], "") for row in rows)
+    names = [text.replace("\xa0", " ") for text in texts]
     assert names == ["Time, in one node at 8 B", "Time at 8 B (more ranks than processors)"]
 
 
@@ -151,9 +150,8 @@ def test_a_value_of_disturbed_launches_alone_is_marked(read: data.BundleData) ->
     title = table(read).columns[1].name
     rows = read.launches.with_columns(disturbed=pl.col("toolchain") == title)
     top = table(replace(read, launches=rows))
-    assert [[cell.text.endswith(" *") for cell in row[1:]] for row in top.rows] == [
-        [True, False]
-    ] * 2
+    marks = [[cell.text.endswith(" *") for cell in row[1:]] for row in top.rows]
+    assert marks == [[True, False]] * 2
     assert top.caption.endswith("* Every launch was disturbed.")
     assert "disturbed" not in table(read).caption
 
@@ -172,9 +170,8 @@ def test_a_quantity_of_several_settings_has_its_first_and_last_one_in_the_answer
         row: {"one": units.amount(number, "Mop/s"), "other": units.amount(2 * number, "Mop/s")}
         for number, row in enumerate(rows, 1)
     }
-    top = headline.Headline(
-        units.ConfidenceLevel(0.95), {"one": "A", "other": "B"}, values, "", frozenset()
-    )
+    titles = {"one": "A", "other": "B"}
+    top = headline.Headline(units.ConfidenceLevel(0.95), titles, values, "", frozenset())
     (answer,) = top.answers({"A": "A", "B": "B"})
     assert plain_text(answer.text).replace("\xa0", " ") == (
         "LU/A: A 1.00 Mop/s, B 2.00 Mop/s ranks 1; A 3.00 Mop/s, B 6.00 Mop/s ranks 2 "

@@ -93,10 +93,8 @@ def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
 
 def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
     (answer,) = answers(judged(tmp_path, 2))
-    assert answer.startswith(
+    assert answer == (
         "Not judged yet: every series has 2 of the 12 nights that a verdict needs. "
-    )
-    assert answer.endswith(
         "No recorded fact of machine or software changed since the night before."
     )
 
@@ -135,9 +133,8 @@ def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_steppe
     beginning, *others = changes.split("; ")
     first = beginning.removeprefix("What changed since the night before: ")
     assert {first, *others} == {*UPGRADES, "and 1 other fact."}
-    assert rest.startswith(
-        "Nothing else changed against 19 nights: of 8 series, 0 changed recently"
-    )
+    start = "Nothing else changed against 19 nights: of 8 series, 0 changed recently"
+    assert rest.startswith(start)
 
 
 def test_one_mpi_of_many_toolchains_is_named_once(changed: data.BundleData) -> None:
@@ -233,9 +230,8 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     )
     slower = answers(bundle_data)[-2]
     assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
-    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.render_markdown(
-        build_report(bundle_data)
-    )
+    text = renderers.render_markdown(build_report(bundle_data))
+    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in text
 
 
 @pytest.mark.nightly
@@ -295,9 +291,9 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
     (series_change,) = series.changes_of_series([change], {nodes[1], nodes[3]})
     assert str(series_change) == "kernel: a → b on node-00000001"
     assert series.changes_of_series([change], {nodes[3]}) == []
-    assert series.merge_changes(
-        [series_change, *series.changes_of_series([change], {nodes[0]})]
-    ) == [series.FactChange("", "kernel", "a", "b", (nodes[0], nodes[1]))]
+    first_change = series.changes_of_series([change], {nodes[0]})
+    merged = series.merge_changes([series_change, *first_change])
+    assert merged == [series.FactChange("", "kernel", "a", "b", (nodes[0], nodes[1]))]
 
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:

@@ -67,9 +67,8 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> No
     for revision in (first, second):
         assert publish.verify_revision(revision) == []
     bundle_data = data.read_bundle(second / "bundle")
-    assert bundle_data.past_nights.nights["digest"].unique().to_list() == [
-        manifest.verify(first / "bundle").digest
-    ]
+    digests = bundle_data.past_nights.nights["digest"].unique().to_list()
+    assert digests == [manifest.verify(first / "bundle").digest]
     subjects = set(bundle_data.past_nights.provenance["subject"])
     assert {subject for subject in subjects if not subject.startswith("node-")} == {"", ENVIRON}
     assert not (first / "bundle" / "history").exists()
@@ -145,9 +144,8 @@ def test_a_left_out_revision_is_reported(tmp_path: Path) -> None:
     later_bundle = bundle_of(tmp_path, TIMES[1])
     second = publish.publish(later_bundle, tmp_path, print_line=messages.append)
     assert started(second) == []
-    assert messages == [
-        f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"
-    ]
+    why = "bundle/manifest.json: cases.parquet is not the file that the manifest lists"
+    assert messages == [f"{first}: {why}"]
 
 
 @pytest.mark.parametrize(

@@ -114,10 +114,8 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(
     (table,) = [block for block in part.blocks if isinstance(block, Table)]
     for row in table.rows:
         numerator, base, ratio = (series_by_key[cell.linked_series_key] for cell in row[2:5])
-        assert [series.environ for series in (numerator, base, ratio)] == [
-            *reversed(_ENVIRONS),
-            numerator.environ,
-        ]
+        environs = [series.environ for series in (numerator, base, ratio)]
+        assert environs == [*reversed(_ENVIRONS), numerator.environ]
         variant_size = numerator.identity["variant"], numerator.identity["size_bytes"]
         assert (base.identity["variant"], base.identity["size_bytes"]) == variant_size
         label = f"{ARMS[variant_size[0]].title}, ping-pong, {units.size_text(variant_size[1])}, µs"

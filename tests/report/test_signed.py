@@ -97,9 +97,8 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
     assert second.measurement_digest not in (second.digest, first.measurement_digest)
     site_ledger = read(reports)
     assert site_ledger.warnings == site_ledger.remarks == ()
-    assert signature.describe_signatures(site_ledger.signatures) == [
-        f"2 nights signed by {signer.key}"
-    ]
+    signatures = signature.describe_signatures(site_ledger.signatures)
+    assert signatures == [f"2 nights signed by {signer.key}"]
 
 
 def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path: Path) -> None:
@@ -234,9 +233,8 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     bundle_manifest = manifest.verify(revision / "bundle")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     signer = signature.check_signature(revision / "bundle", bundle_manifest)
-    assert signer.state == "foreign" and signer.sentence.endswith(
-        "a key that the site does not list"
-    )
+    assert signer.state == "foreign"
+    assert signer.sentence.endswith("a key that the site does not list")
     messages: list[str] = []
     copy = publish.publish(revision / "bundle", tmp_path / "mine", print_line=messages.append)
     assert messages == [f"{signer.sentence}: its report includes no earlier nights"]
@@ -262,9 +260,8 @@ def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
     bundle_path = bundle.build_bundle(tree(tmp_path / "run3", 3), tell=messages.append)
     why = "this night is not signed: there is no ssh-keygen: install openssh-client"
     assert messages == [why]
-    assert (
-        signature.check_signature(bundle_path, manifest.verify(bundle_path)) == signature.UNSIGNED
-    )
+    state = signature.check_signature(bundle_path, manifest.verify(bundle_path))
+    assert state == signature.UNSIGNED
     signed_path = night(reports, 1) / "bundle"
     assert signature.check_signature(signed_path, manifest.verify(signed_path)).state == "unchecked"
     assert "unsigned" in (publish.publish(bundle_path, tmp_path / "mine") / "report.md").read_text()
@@ -294,9 +291,8 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     monkeypatch.setenv(signature.SIGNING_KEY_VARIABLE, str(tmp_path / "none"))
     messages: list[str] = []
     bundle.build_bundle(tree(tmp_path / "other", 2), tell=messages.append)
-    assert messages[0].endswith(
-        "missing: ROUNDTRIP_SIGNING_KEY names it; put the key of the site there"
-    )
+    why = "missing: ROUNDTRIP_SIGNING_KEY names it; put the key of the site there"
+    assert messages[0].endswith(why)
 
 
 def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Path) -> None:

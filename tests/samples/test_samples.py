@@ -42,10 +42,8 @@ def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
-    differences = publish.differing_paths(
-        store.digest_by_path(rebuilt), store.digest_by_path(SAMPLES / "reports")
-    )
-    assert differences == [], "run: python samples/rebuild.py"
+    digests = store.digest_by_path(rebuilt), store.digest_by_path(SAMPLES / "reports")
+    assert publish.differing_paths(*digests) == [], "run: python samples/rebuild.py"
 
 
 def test_the_table_of_machines_has_the_numbers_of_the_reports(rebuilt: Path) -> None:
@@ -83,9 +81,7 @@ def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
 ) -> None:
     histories = detection.histories(nights, analysis.default_settings().history)
     size = list(SERIES).index("size_bytes")
-    slowed_histories = {
-        names: history for names, history in histories.items() if names[size] in SLOWED
-    }
+    slowed_histories = {names: histories[names] for names in histories if names[size] in SLOWED}
     assert (len(histories), len(slowed_histories)) == (160, 40)
     assert all(history.nights_used == 60 for history in histories.values())
     step_lists = [history.steps for history in slowed_histories.values() if history.steps]
@@ -93,9 +89,7 @@ def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
     assert {len(steps) for steps in step_lists} == {1}
     assert {steps[0].night + 1 for steps in step_lists} <= {PLANTED, PLANTED + 1}
     assert all(steps[0].ratio > 1 for steps in step_lists)
-    other_histories = [
-        history for names, history in histories.items() if names not in slowed_histories
-    ]
+    other_histories = [histories[names] for names in histories if names not in slowed_histories]
     assert not [history for history in other_histories if history.steps or history.drift]
 
 
@@ -104,9 +98,8 @@ def test_the_setting_is_the_only_fact_that_changed(nights: pl.DataFrame) -> None
     night_times = nights["night"].unique().sort().to_list()
     changes = series.changes_by_night(facts, night_times)
     assert list(changes) == [night_times[PLANTED - 1]]
-    assert [(change.name, change.after) for change in changes[night_times[PLANTED - 1]]] == [
-        (VARIABLE, "4096")
-    ]
+    (change,) = changes[night_times[PLANTED - 1]]
+    assert (change.name, change.after) == (VARIABLE, "4096")
 
 
 def test_the_page_says_that_it_is_emulated_planted_and_no_two_months() -> None:
