@@ -146,14 +146,6 @@ def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
     assert results["few"].p == 1
 
 
-def test_families_are_corrected_apart() -> None:
-    claims = {("a", k): ratios(0, 0.02, 12, seed=k) for k in range(9)} | {("b", 0): [1.2] * 7}
-    family_results = sequential.judge(claims, LEVELS, family=lambda key: key[0])
-    joint_results = sequential.judge(claims, LEVELS)
-    assert family_results["b", 0].q == family_results["b", 0].p
-    assert joint_results["b", 0].q > joint_results["b", 0].p
-
-
 def test_a_forecast_comes_true_on_the_whole() -> None:
     """Claims of a known effect: rounds that were forecast after 10, and rounds that it took."""
     rng = np.random.default_rng(11)
