@@ -39,9 +39,7 @@ def create_study(name: str, checkout: Path) -> list[Path]:
     for folder, destination in _DESTINATION_BY_TEMPLATE_FOLDER.items():
         template = _STUDIES_FOLDER / "template" / folder
         for file in sorted(template.rglob("*.in")):
-            path = f"{destination.format(name=name)}/{file.relative_to(template)}".removesuffix(
-                ".in"
-            )
+            path = f"{destination.format(name=name)}/{file.relative_to(template).with_suffix('')}"
             text = file.read_text(encoding="utf-8").replace("{{name}}", name)
             files[Path(path.replace("NAME", name))] = text.replace("{{Name}}", name.capitalize())
     for file in files:

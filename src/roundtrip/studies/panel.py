@@ -160,9 +160,8 @@ class Panels(Generic[PanelT]):
         `key_columns`.  "" if no series, or more than one, matches."""
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
-        return self.data.series_medians.find_key(
-            self._case_ids_by_panel_key[panel.key], size_bytes, **{**case, **names}
-        )
+        case_ids = self._case_ids_by_panel_key[panel.key]
+        return self.data.series_medians.find_key(case_ids, size_bytes, **{**case, **names})
 
     def batch_sizes(self, panel: Panel) -> dict[tuple[str, int], list[int]]:
         """Events per sample by variant and size in bytes, one number for each launch."""

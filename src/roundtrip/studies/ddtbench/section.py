@@ -156,9 +156,8 @@ class Section:
             blocks += [Heading(3, "Findings"), tables.refused_call_table(data.refused_calls)]
         for panels, gallery in zip(states, galleries, strict=True):
             sizes = tuple(tables.all_sizes_table(data, panel) for panel in panels)
-            creations = tuple(
-                table for panel in panels if (table := tables.creation_table(data, panel))
-            )
+            tables_of_panels = (tables.creation_table(data, panel) for panel in panels)
+            creations = tuple(filter(None, tables_of_panels))
             blocks += [
                 Heading(3, BUFFER_STATES[panels[0].buffer_state].capitalize()),
                 *([] if panels is main_panels else [gallery]),  # which is the picture of the part

@@ -21,7 +21,7 @@ from roundtrip.measure.columns import setting_number
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
-from roundtrip.studies.display import Drawing
+from roundtrip.studies.display import INTERVAL_COLUMNS, Drawing
 from roundtrip.studies.netpipe import (
     ARMS,
     HALF_ROUND_TRIP,
@@ -196,21 +196,20 @@ def ratio_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> 
     A figure for each panel, for ping-pong also one of published ratios.  A second view shows all
     ratios on a logarithmic axis.
     """
-    drawings = _panel_drawings(
-        name, curves, curves.statement_ratio_intervals, panels, _ARM_BY_STATEMENT
-    )
+    ratios = curves.statement_ratio_intervals
+    drawings = _panel_drawings(name, curves, ratios, panels, _ARM_BY_STATEMENT)
     drawings = [drawing for drawing in drawings if len(drawing.frame)]
     if not drawings:
         return None
     study = ""
     if panels[0].is_pingpong:
         study = " “The study” is its published figure (2005), read off by eye."
-        ratios = []
+        published = []
         for statement in derived.PUBLISHED_STATEMENTS:
             base = dict(derived.published_curve(statement.base))
             for size, rate in derived.published_curve(statement.variant):
-                ratios.append((statement.short_title, size, rate / base[size]))
-        drawings.insert(2, _published_drawing(name, ratios, _ARM_BY_STATEMENT))
+                published.append((statement.short_title, size, rate / base[size]))
+        drawings.insert(2, _published_drawing(name, published, _ARM_BY_STATEMENT))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     x = display.size_scale(drawings)
     lowest, _ = display.decade_range([drawing.frame for drawing in drawings])
@@ -255,10 +254,8 @@ def _published_drawing(
     name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]
 ) -> Drawing:
     """A drawing of published curves, from (arm, bytes, value)."""
-    columns = {"arm": pl.String, "x": pl.Int64, "median": pl.Float64}
-    frame = pl.DataFrame(points, columns, orient="row").with_columns(
-        low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
-    )
+    columns = {"arm": pl.String, "x": pl.Int64, **dict.fromkeys(INTERVAL_COLUMNS, pl.Float64)}
+    frame = pl.DataFrame([(*point, None, None) for point in points], columns, orient="row")
     return Drawing(
         f"{name}-study",
         "The study: Open MPI 1.1, InfiniBand, 2005",

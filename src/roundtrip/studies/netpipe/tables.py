@@ -291,9 +291,8 @@ def latency_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     rows = []
     for panel in panels:
         batches = curves.batch_sizes(panel)
-        tail_by_variant = {
-            row["variant"]: row for row in curves.panel_rows(tails, panel).to_dicts()
-        }
+        tail_rows = curves.panel_rows(tails, panel)
+        tail_by_variant = tail_rows.rows_by_key("variant", named=True, unique=True)
         for variant in (variant for variant in ARMS if variant in tail_by_variant):
             tail, batch = tail_by_variant[variant], batches.get((variant, 1))
             rows.append(
@@ -355,9 +354,8 @@ def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]
     lines: list[str] = []
     for panel in panels:
         points = curves.panel_rows(curves.points, panel).filter(samples=0)
-        ends = points.group_by("variant", "status").agg(
-            pl.col("size_bytes").min(), pl.col("launch").n_unique()
-        )
+        groups = points.group_by("variant", "status")
+        ends = groups.agg(pl.col("size_bytes").min(), pl.col("launch").n_unique())
         for variant, status, size, launches in ends.sort("variant", "status").iter_rows():
             title = ARMS[variant].title if variant in ARMS else variant
             end = units.size_text(size)

@@ -75,9 +75,8 @@ def cluster_time_table(launches: NPBLaunches) -> Table:
         time = launches.value_cell(series, None, "time")
         rate, *parts = _time_cells(launches, series, None)
         rank_rates = [launch["rate"] / series.ranks for launch in rounds]
-        per_process = replace(
-            launches.interval_cell(rank_rates, Unit.MOPS), series_key=rate.linked_series_key
-        )
+        rank_rate = launches.interval_cell(rank_rates, Unit.MOPS)
+        per_process = replace(rank_rate, series_key=rate.linked_series_key)
         rows.append((Cell(series.title), Cell(place), time, rate, per_process, *parts))
     return Table(
         launches.level.fill_caption(

@@ -203,9 +203,8 @@ def _point_table(curves: Sequence[BenchmarkCurves], origins: SeriesMedians) -> T
             name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
             cells = [Cell(name), value_cell(one_cluster_s, Unit.S, series_key=key)]
             for rtt in rtts:
-                key = origins.find_key(
-                    [curve.case_id], 0, variant=two_clusters_variant(rtt), **names
-                )
+                variant = two_clusters_variant(rtt)
+                key = origins.find_key([curve.case_id], 0, variant=variant, **names)
                 time = curve.two_clusters_s.get(rtt, {}).get(speed)
                 ratio = Quantity(value=one_cluster_s / time, unit=Unit.RATIO) if time else None
                 cells.append(Cell(ratio, series_key=key) if ratio else display.NO_VALUE_CELL)

@@ -155,9 +155,8 @@ def modelled_speedups(launches: NPBLaunches, series: Series, rtt_ms: float | Non
     base = launches.one_cluster_base(series)
     if base is None or series.source != NATIVE or base.shares_processors:
         return []
-    pairs = launches.paired_values(
-        launches.values_at(base, None), launches.values_at(series, rtt_ms)
-    )
+    sides = launches.values_at(base, None), launches.values_at(series, rtt_ms)
+    pairs = launches.paired_values(*sides)
     return [
         (one["compute"] + one["communication"])
         / (one["compute"] * base.ranks / series.ranks + two["communication"])

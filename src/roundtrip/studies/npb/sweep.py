@@ -203,9 +203,8 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
         ],
         STUDY.name: {**details, "declared": operations, "marks": nights},
     }
-    output.write_text(
-        "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
-    )
+    lines = (f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
+    output.write_text("".join(lines))
     third_party.write_launch(output, record, map(_sample_row, points), {"simulated": simulated})
 
 

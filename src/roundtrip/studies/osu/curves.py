@@ -75,9 +75,8 @@ class OSUCurves(Panels[Panel]):
         super().__init__(data, STUDY.name)
         self.settings = data.analysis.study_thresholds(Thresholds)
         key = [*SETTING_COLUMNS, "ranks", "emulation_label", "toolchain"]
-        self.launches = self.launches.with_columns(
-            panel=pl.concat_str(key, separator="|", ignore_nulls=True)
-        )
+        panel = pl.concat_str(key, separator="|", ignore_nulls=True)
+        self.launches = self.launches.with_columns(panel=panel)
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
@@ -145,9 +144,7 @@ EFFICIENCY_SIZES_BYTES = (8, 64 << 10)
 
 def node_efficiency(curves: OSUCurves) -> NodeEfficiency:
     """Efficiency over nodes of each collective at EFFICIENCY_SIZES_BYTES, from two nodes on."""
-    collectives = [
-        name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
-    ]
+    collectives = [one.name for one in derived.BENCHMARKS.values() if one.is_collective]
     benchmark, size = pl.col("benchmark"), pl.col("size_bytes")
     is_barrier = benchmark == "barrier"
     values = curves.launch_values.filter(
@@ -155,9 +152,8 @@ def node_efficiency(curves: OSUCurves) -> NodeEfficiency:
         size.is_in(EFFICIENCY_SIZES_BYTES) | is_barrier,
         pl.col("value") > 0,
     )
-    suffix = size.replace_strict(
-        {n: f", {units.size_text(n)}" for n in EFFICIENCY_SIZES_BYTES}, default=""
-    )
+    titles = {n: f", {units.size_text(n)}" for n in EFFICIENCY_SIZES_BYTES}
+    suffix = size.replace_strict(titles, default="")
     times = values.with_columns(subject=pl.concat_str(benchmark, suffix))
     return NodeEfficiency.from_launches(times, curves.launches, curves.level, ideal_step_count)
 

@@ -155,9 +155,8 @@ class Section:
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
         comparisons = compare_with_netpipe(curves)
-        galleries = [
-            (name, gallery) for name in FIGURE_GROUPS if (gallery := draw_gallery(curves, name))
-        ]
+        groups = ((name, draw_gallery(curves, name)) for name in FIGURE_GROUPS)
+        galleries = [(name, gallery) for name, gallery in groups if gallery]
         picture = galleries.pop(0)[1] if galleries else None
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         for name, gallery in galleries:
@@ -173,9 +172,7 @@ class Section:
             title="OSU Micro-Benchmarks: the well-known baseline",
             blocks=tuple(blocks),
             answers=overall_answers(curves, comparisons),
-            panel_answers=tuple(
-                panel_answer(curves, panel, comparisons) for panel in curves.panels
-            ),
+            panel_answers=tuple(panel_answer(curves, one, comparisons) for one in curves.panels),
             verdict_tables=(_agreement_table(comparisons, curves.settings.compared_sizes),)
             if comparisons
             else (),

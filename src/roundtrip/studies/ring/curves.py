@@ -143,10 +143,8 @@ class RingCurves(Panels[Panel]):
 
     def bandwidth_ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
         """Interval of a ratio of effective bandwidths at one point; None if no launch has both."""
-        ratios = ratios_by_size(
-            self.panel_rows(self.launch_values, panel, size_bytes=size), variant, base
-        )
-        return self.interval(ratios.get(size, []))
+        rows = self.panel_rows(self.launch_values, panel, size_bytes=size)
+        return self.interval(ratios_by_size(rows, variant, base).get(size, []))
 
     def gain_over_mpi(self, panel: Panel, variant: str) -> Interval | None:
         """Interval of a region's bandwidth over MPI's best two-sided call, at PUBLISHED_BYTES."""
@@ -180,9 +178,8 @@ class RingCurves(Panels[Panel]):
     def run_records_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
         """Pairs (launch, its record in run.json) of the panel's launches that have a record."""
         names = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
-        return [
-            (launch, self.run_records[launch]) for launch in names if launch in self.run_records
-        ]
+        records = self.run_records
+        return [(launch, records[launch]) for launch in names if launch in records]
 
     def _panel(self, row: CaseRow) -> Panel:
         """A panel named by its placement and link, with the passes that its launches recorded."""
@@ -219,9 +216,8 @@ def node_efficiency(curves: RingCurves) -> NodeEfficiency:
         & pl.col("size_bytes").is_in(EFFICIENCY_SIZES_BYTES)
     )
     name = pl.col("variant").replace_strict(_EFFICIENCY_SUBJECTS)
-    size = pl.col("size_bytes").replace_strict(
-        {size: units.size_text(size) for size in EFFICIENCY_SIZES_BYTES}
-    )
+    titles = {size: units.size_text(size) for size in EFFICIENCY_SIZES_BYTES}
+    size = pl.col("size_bytes").replace_strict(titles)
     times = medians.with_columns(subject=pl.concat_str(name, pl.lit(", "), size), value="seconds")
     return NodeEfficiency.from_launches(times, curves.launches, curves.level)
 

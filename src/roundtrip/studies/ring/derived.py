@@ -217,9 +217,7 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Time per pass of MPI's two-sided call at the compared sizes: `SPEED_COLUMNS`; regions are not
     compared, as the same code passes them whatever the MPI library."""
-    mpi_samples = samples.filter(
-        (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes))
-    )
+    mpi_samples = samples.filter(pl.col("size_bytes").is_in(list(sizes)), variant="mpi")
     return toolchain_speeds(
         launch_medians(mpi_samples, ["launch"]),
         pl.concat_str(pl.lit("MPI two-sided, ring "), "case"),
@@ -231,9 +229,8 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     """Time per pass of a region over all its sizes, and of MPI at some: `SPEED_COLUMNS`."""
     regions = launch_medians(samples.filter(variant=REGION), ["launch"])
-    costs = regions.group_by("launch", "case", "variant", maintain_order=True).agg(
-        pl.col("seconds").median()
-    )
+    groups = regions.group_by("launch", "case", "variant", maintain_order=True)
+    costs = groups.agg(pl.col("seconds").median())
     region_rows = toolchain_speeds(
         costs,
         pl.concat_str(pl.lit("Region by reference, any size, ring "), "case"),

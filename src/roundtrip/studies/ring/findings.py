@@ -176,9 +176,8 @@ def panel_answer(curves: RingCurves, panel: Panel, all_findings: Sequence[Findin
         clauses.append(f"{', '.join(gains)} times {base} at {size}")
     read_region, read_mpi = (derived.READ_VARIANT_BY_TRANSPORT[name] for name in (REGION, "mpi"))
     if read_gain := curves.bandwidth_ratio(panel, read_region, read_mpi, derived.PUBLISHED_BYTES):
-        clauses.append(
-            f"with every byte read {units.interval_text(read_gain)} times MPI's at {size}"
-        )
+        times = units.interval_text(read_gain)
+        clauses.append(f"with every byte read {times} times MPI's at {size}")
     panel_findings = [finding for finding in all_findings if finding.panel == panel]
     clauses += [
         f"{finding.statement.short_title.lower()} ({finding.variant}): {finding.sentence}"

@@ -170,16 +170,13 @@ def goodput_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         wire_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
         rows.append((*text_cells(panel.title, _WIRE_LIMIT_TITLE), wire_cell, display.NO_VALUE_CELL))
+        rows_at_size = curves.panel_rows(curves.launch_values, panel, size_bytes=size)
         for name in ARMS:
-            rows_at_size = curves.panel_rows(
-                curves.launch_values, panel, variant=name, size_bytes=size
-            )
-            if not (rates := rows_at_size["bandwidth"].to_list()):
+            if not (rates := rows_at_size.filter(variant=name)["bandwidth"].to_list()):
                 continue
             series = curves.point_series_key(panel, name, size)
-            goodput_cell = display.interval_cell(
-                curves.interval(rates), Unit.MB_S, series_key=series
-            )
+            goodput = curves.interval(rates)
+            goodput_cell = display.interval_cell(goodput, Unit.MB_S, series_key=series)
             share = curves.interval([rate / limit for rate in rates])
             share_cell = (
                 limit_cell(share, min_goodput_share, Unit.RATIO, is_minimum=True)
@@ -237,9 +234,8 @@ def read_blocks(curves: RingCurves) -> list[Block]:
 
 def _read_rows(curves: RingCurves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
     variants = {*curves.panel_rows(curves.launch_values, panel)["variant"]}
-    read = {
-        name: read for name, read in derived.READ_VARIANT_BY_TRANSPORT.items() if read in variants
-    }
+    pairs = derived.READ_VARIANT_BY_TRANSPORT.items()
+    read = {name: variant for name, variant in pairs if variant in variants}
     rows = []
     for name, variant in read.items():
         point = curves, curves.bandwidth_intervals, panel, variant
