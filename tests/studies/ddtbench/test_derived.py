@@ -109,9 +109,8 @@ def test_an_epoch_may_take_no_time_on_a_coarse_clock(tmp_path: Path) -> None:
     line = "ddtbench,NAS_LU_x/original,manual,480,{},0,epoch_time,{},s\n"
     phases = line.format("pack", 0) + line.format("communication", 2e-7) + line.format("unpack", 0)
     file.write_text(f"# schema: 1\n{samples.CSV_HEADER}\n{phases}")
-    assert ddtbench.perf_variables(samples.read_rows(file))["round_trip_manual"] == pytest.approx(
-        0.2
-    )
+    variables = ddtbench.perf_variables(samples.read_rows(file))
+    assert variables["round_trip_manual"] == pytest.approx(0.2)
     file.write_text(f"# schema: 1\n{samples.CSV_HEADER}\n{line.format('pack', -1)}")
     with pytest.raises(UserError, match="value '-1' is not a positive number"):
         ddtbench.perf_variables(samples.read_rows(file))

@@ -30,9 +30,8 @@ from roundtrip.studies.npb.sweep import BenchmarkCurves
 
 CHECKOUT = Path(__file__).parents[3]
 NIGHT = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
-ORIGIN = ReferenceNight(
-    **NIGHT, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[]
-)
+PLACE = {"digest": "5e" * 32, "processor": "Some Processor"}
+ORIGIN = ReferenceNight(**NIGHT, **PLACE, alone=[], emulated=[])
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
@@ -57,9 +56,8 @@ def over_the_link() -> Bundle:
 def file(tmp_path: Path) -> Path:
     """The marks of `over_the_link`."""
     file = tmp_path / "marks.json"
-    file.write_text(
-        json.dumps(marks.reference_night_from_bundle(bundle(over_the_link())).as_json())
-    )
+    night = marks.reference_night_from_bundle(bundle(over_the_link()))
+    file.write_text(json.dumps(night.as_json()))
     return file
 
 
@@ -94,8 +92,7 @@ def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
     assert (near.rtt_ms, far.rtt_ms, far.ranks) == (0.0, 4.0, 2)
     assert near.speedup == pytest.approx(4 / 3, rel=0.01)
     assert far.speedup == pytest.approx(4 / 7, rel=0.01)
-    assert far.low and far.high
-    assert far.low <= far.speedup <= far.high
+    assert far.low and far.high and far.low <= far.speedup <= far.high
     assert {mark.mops for mark in bundle_marks.emulated} == {rank_mark.mops}
     assert not far.separated
 
@@ -138,8 +135,7 @@ def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> 
     assert [mark.rtt_ms for mark in cg_marks.emulated] == [0.0, 4.0]
     assert cg_marks.origin_text == ORIGIN.origin_text
     mg_marks = sweep.read_reference_night(file, "MG", "W")
-    assert not mg_marks.emulated
-    assert not mg_marks.alone
+    assert (mg_marks.emulated, mg_marks.alone) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -173,8 +169,7 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     assert {point[0] for point in rule.points} == {500.0}
     assert {point[4] for point in rule.points} == {None}  # its ends are no values
     square = curve_by_name["EMULATED 1 + 1, +4 ms"]
-    assert square.line_width == 0
-    assert square.point_shape == "square"
+    assert (square.line_width, square.point_shape) == (0, "square")
     assert curve_by_name["EMULATED 2 + 2, +4 ms"].point_shape == "triangle-up"
     assert curve_by_name["+4 ms"].point_shape == plot.CIRCLE
     assert square.colour == curve_by_name["+4 ms"].colour
@@ -197,22 +192,19 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
 def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
     """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
     text = marks.describe_proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
-    assert "CG W 1.13 at" in text
-    assert "MG W 1.24 at" in text
+    assert "CG W 1.13 at" in text and "MG W 1.24 at" in text
     assert "does not give all of them" in text
     slow_curves = curves("CG", 100, 1.0), curves("MG", 100, 1.0)
     cg, mg = (
         curve.mflops_at_speedup(4.0, study)
         for curve, study in zip(slow_curves, (1.13, 1.24), strict=True)
     )
-    assert cg
-    assert mg
+    assert cg and mg
     rate_curves = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
     assert "proportions gives all of them" in marks.describe_proportions(rate_curves, ORIGIN)
     assert marks.describe_proportions(rate_curves[:1], ORIGIN) == ""
-    assert (
-        marks.reference_blocks([replace(curve, reference_nights=()) for curve in rate_curves]) == []
-    )
+    no_marks = [replace(curve, reference_nights=()) for curve in rate_curves]
+    assert marks.reference_blocks(no_marks) == []
 
 
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
@@ -221,6 +213,5 @@ def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours(
     sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.sort_key)
     assert [curve.name for curve in sorted_curves] == ["CG W", "CG A", "MG W", "MG A"]
     sentence = marks.describe_proportions(sorted_curves, ORIGIN)
-    assert "CG A 1.13 at" in sentence
-    assert "MG A 1.24 at" in sentence
+    assert "CG A 1.13 at" in sentence and "MG A 1.24 at" in sentence
     assert "CG W" not in sentence

@@ -58,11 +58,6 @@ def test_the_crossover_is_where_it_becomes_faster_for_good(
     assert ring.crossover_bytes({**seconds, 10_000: 9.0}, other_seconds) == pytest.approx(size)
 
 
-def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
-    times = {("region", 10): [1.0], ("region", 100): [3.0], ("cache-line", 10): [1.0]}
-    assert ring.perf_variables(frame(times))["region_per_hand_over"] == 2.0
-
-
 def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
     region = {10: 0.2, 100: 0.6, 1_000: 0.25}
     cache_line = {10: 0.1, 100: 0.3, 1_000: 0.1, 10_000: 9.0}
