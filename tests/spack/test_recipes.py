@@ -81,6 +81,12 @@ def load(recipe: Path) -> ModuleType:
     return module
 
 
+def recipe_class(name: str) -> Any:
+    """The class of our recipe in the folder `name`."""
+    module = load(REPOSITORY / "packages" / name / "package.py")
+    return getattr(module, "".join(part.capitalize() for part in name.split("_")))
+
+
 @pytest.mark.parametrize("repository", [REPOSITORY, TESTBED], ids=lambda folder: folder.name)
 def test_the_repository_says_which_package_api_it_has(repository: Path) -> None:
     repo = yaml.safe_load((repository / "repo.yaml").read_text())["repo"]
@@ -90,11 +96,18 @@ def test_the_repository_says_which_package_api_it_has(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
-def test_a_recipe_is_named_after_its_folder(recipe: Path, said: list[Any]) -> None:
-    name = "".join(part.capitalize() for part in recipe.parent.name.split("_"))
-    assert hasattr(load(recipe), name)
-    classes = [n for n in ast.parse(recipe.read_text()).body if isinstance(n, ast.ClassDef)]
-    assert ast.get_docstring(classes[0])
+def test_a_recipe_is_named_after_its_folder_and_says_what_it_builds(
+    recipe: Path, said: list[Any]
+) -> None:
+    """`spack info` and `spack list` show the first line of a docstring."""
+    assert recipe_class(recipe.parent.name)
+    tree = ast.parse(recipe.read_text())
+    assert ast.get_docstring(next(n for n in tree.body if isinstance(n, ast.ClassDef)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+            summary, *rest = text.splitlines()
+            assert summary.endswith(".")
+            assert not rest or not rest[0]
 
 
 def test_recipes_have_the_licence_that_spack_takes_and_its_text() -> None:
@@ -107,67 +120,44 @@ def test_recipes_have_the_licence_that_spack_takes_and_its_text() -> None:
     assert "Permission is hereby granted, free of charge" in texts[1]
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
-def test_a_recipe_says_what_it_builds_in_one_line_first(recipe: Path) -> None:
-    """`spack info` and `spack list` show it."""
-    for node in ast.walk(ast.parse(recipe.read_text())):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
-            summary, *rest = text.splitlines()
-            assert summary.endswith(".")
-            assert not rest or not rest[0]
-
-
-def test_the_workloads_name_all_they_need(said: list[Any]) -> None:
-    load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
+def test_the_workloads_name_all_they_need_and_use_pvm_by_default(said: list[Any]) -> None:
+    package = recipe_class("roundtrip_workloads")()
     dependencies = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
     assert {"c", "cxx", "cmake@3.25:", "mpi@3:", "boost@1.74: +mpi +serialization"} <= dependencies
     assert ("version", ("main",), {"branch": "main"}) in said
-
-
-@pytest.mark.parametrize("name", ["roundtrip", "roundtrip_npb", "roundtrip_ddtbench"])
-def test_what_is_ours_is_fetched_from_the_checkout_of_its_recipe(
-    said: list[Any], name: str
-) -> None:
-    module = load(REPOSITORY / "packages" / name / "package.py")
-    recipe = getattr(module, "".join(part.capitalize() for part in name.split("_")))
-    assert recipe.git == CHECKOUT
-    assert ("version", ("main",), {"branch": "main"}) in said
-
-
-def test_the_workloads_use_pvm_by_default(said: list[Any]) -> None:
-    recipe = load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
     assert ("depends_on", ("pvm@3.4:",), {"when": "+pvm"}) in said
     (variant,) = [keywords for directive, name, keywords in said if name == ("pvm",)]
     assert variant["default"] is True
-    package = recipe.RoundtripWorkloads()
     package.spec = {"mpi": SimpleNamespace(mpicxx="/m/mpicxx"), "boost": SimpleNamespace(prefix="")}
     package.define = lambda name, value: f"-D{name}={value}"
     package.define_from_variant = lambda name, variant: f"-D{name}=<{variant}>"
     assert {"-DROUNDTRIP_PVM=<pvm>", "-DMPI_CXX_COMPILER=/m/mpicxx"} <= set(package.cmake_args())
 
 
+@pytest.mark.parametrize("name", ["roundtrip", "roundtrip_npb", "roundtrip_ddtbench"])
+def test_what_is_ours_is_fetched_from_the_checkout_of_its_recipe(
+    said: list[Any], name: str
+) -> None:
+    assert recipe_class(name).git == CHECKOUT
+    assert ("version", ("main",), {"branch": "main"}) in said
+
+
 @pytest.mark.parametrize("name", ["npb", "ddtbench"])
 def test_a_workload_alone_is_a_project_of_its_own_without_boost(said: list[Any], name: str) -> None:
-    recipe = load(REPOSITORY / "packages" / f"roundtrip_{name}" / "package.py")
-    package = getattr(recipe, f"Roundtrip{name.capitalize()}")
-    project = CHECKOUT / package.root_cmakelists_dir / "CMakeLists.txt"
+    project = CHECKOUT / recipe_class(f"roundtrip_{name}").root_cmakelists_dir / "CMakeLists.txt"
     assert f"project(roundtrip-{name} " in project.read_text()
     dependencies = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
     assert "mpi@3:" in dependencies
     assert not any("boost" in spec for spec in dependencies)
 
 
-def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None:
-    load(REPOSITORY / "packages" / "mvapich" / "package.py")
+def test_mvapich_is_configured_for_the_pmi_that_the_site_asks_for(said: list[Any]) -> None:
+    """The builtin's `--with-pmi=slurm` comes after it, wins, and is PMI-1."""
+    recipe = recipe_class("mvapich")()
     calls = [call for call in said if call[0] == "variant"]
     variants = {arguments[0]: keywords for _, arguments, keywords in calls}
     assert variants["pmi_version"]["default"] == "none"
     assert "16" in variants["ch3_rank_bits"]["values"]
-
-
-def test_mvapich_is_configured_for_the_pmi_that_the_site_asks_for(said: list[Any]) -> None:
-    """The builtin's `--with-pmi=slurm` comes after it, wins, and is PMI-1."""
-    recipe = load(REPOSITORY / "packages" / "mvapich" / "package.py").Mvapich()
     assert recipe.process_manager_options == ["--with-pm=none"]
     for part in (CHECKOUT / "site-configs").glob("*/spack/packages.yaml"):
         (requirement,) = yaml.safe_load(part.read_text())["packages"]["mvapich"]["require"]
@@ -194,7 +184,7 @@ def test_a_source_is_pinned_to_what_was_verified(recipe: Path, said: list[Any]) 
 def test_an_upstream_program_is_built_by_the_wrappers_of_its_mpi(
     name: str, said: list[Any]
 ) -> None:
-    recipe = getattr(load(REPOSITORY / "packages" / name / "package.py"), name.capitalize())()
+    recipe = recipe_class(name)()
     mpi = SimpleNamespace(mpicc="/mpi/bin/mpicc", mpifc="/mpi/bin/mpifort")
     recipe.spec = Spec({"mpi": mpi}, fortran=True)
     assert any(target.endswith("CC=/mpi/bin/mpicc") for target in recipe.build_targets)

@@ -234,8 +234,8 @@ def ignore_sigterm() -> None:
 
 
 def run_for_exit_status(command: Callable[[], object]) -> int:
-    """Run `command` and return the exit status, its own or 0 for another object; print at most one
-    line on standard error."""
+    """Run `command`, and print at most one line on standard error; return the exit status, 0 if
+    `command` returns no number."""
     _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

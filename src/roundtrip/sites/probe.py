@@ -87,8 +87,8 @@ def _program_prefix(program: str) -> Path:
 def _probe_library(
     name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
-    """Return a library, with its first file that `prefix` lacks, of `header` and `library`, which
-    may be in an architecture's folder, as in Debian, with `multiarch`."""
+    """Return a library, with the first of `header` and `library` that `prefix` lacks; with
+    `multiarch`, `library` may be in an architecture's folder, as in Debian."""
     folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
     missing_file = None
     if not (prefix / "include" / header).is_file():

@@ -110,7 +110,7 @@ def findings_of_faults(subject: str, faults: list[str], summary: str) -> list[Fi
 
 class Site:
     """The folder ``site-configs/<name>`` as the pinned ReFrame reads it; UserError if there is
-    none, and of the properties if ReFrame fails on it."""
+    none.  The properties raise it if ReFrame fails on it."""
 
     def __init__(self, name: str, checkout: Path) -> None:
         self.name = name
