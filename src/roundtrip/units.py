@@ -190,9 +190,8 @@ class Quantity:
     @staticmethod
     def from_claim(interval: Interval, base_name: str = "") -> Quantity:
         """The ratio of a claim."""
-        return replace(
-            Quantity.from_interval(interval, Unit.RATIO, base_name=base_name), is_claim=True
-        )
+        ratio = Quantity.from_interval(interval, Unit.RATIO, base_name=base_name)
+        return replace(ratio, is_claim=True)
 
     def __str__(self) -> str:
         return f"{self._number_text(self.value)}{self.interval_and_unit}"

@@ -86,9 +86,8 @@ class BundleData:
     @cached_property
     def series_medians(self) -> SeriesMedians:
         """The medians of completed launches by history series."""
-        return SeriesMedians(
-            self.launch_medians.join(self.completed_launches, on="launch", how="semi")
-        )
+        completed = self.launch_medians.join(self.completed_launches, on="launch", how="semi")
+        return SeriesMedians(completed)
 
     def series_key(self, case_id: str, value: Mapping[str, Any]) -> str:
         """Key of the history series of a value (columns `SERIES_COLUMNS`); "" without one."""

@@ -206,10 +206,9 @@ class JudgedSeries:
 
 @dataclass(frozen=True)
 class NightVerdicts:
-    """All judged series, worst first, and the calendar of their nights.
+    """All judged series, worst first, by `settings`, and the calendar of their nights.
 
-    `changes_by_night` has every recorded fact that differs from the night before.  The histories
-    were judged by `settings`.
+    `changes_by_night` has every recorded fact that differs from the night before.
     """
 
     calendar: Calendar

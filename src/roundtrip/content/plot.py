@@ -32,8 +32,7 @@ CurvePoint = tuple[float, float, float | None, float | None, int | None]
 class Axis:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `ticks`: values with labels; () for the painter's choice.  `tick_labels`: texts in place of
-    those values, such as the dates of nights.
+    `ticks`: () for the painter's choice; `tick_labels`: texts in their place, such as dates.
     """
 
     name: str

@@ -108,8 +108,7 @@ class SeriesPoint(NamedTuple):
 class HistorySeries:
     """One series; `identity`: its columns of SERIES; `points`: its rows of NIGHTS by time.
 
-    `is_namesake`: whether another series has the same short name, as on two systems of a site, or
-    in another unit.
+    `is_namesake`: another has the same short name, as on another system or in another unit.
     """
 
     key: str
@@ -306,10 +305,9 @@ def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[FactChang
 
 
 def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, FactChange]:
-    """Return, by night, the change to a set of nodes that the series has not had before.
+    """By night, the change to a set of nodes that the series has not had before.
 
-    `points` are those of one series, in time order.  The set of a night has the nodes of all its
-    launches.  Nights with unknown nodes are skipped.
+    `points`: of one series, in time order.  A night's launches are one set, unknown ones skipped.
     """
     nodes: dict[str, frozenset[str]] = defaultdict(frozenset)
     for point in points:

@@ -261,9 +261,8 @@ def _sections_of_report(data: BundleData) -> Iterator[_SectionWithClaims]:
     is_measured = data.simulated_launches.is_empty()
     for study in load_studies():
         if section := find_section(study, data):
-            yield _SectionWithClaims(
-                section, section.ratios_by_claim() if is_measured else {}, study
-            )
+            claims = section.ratios_by_claim() if is_measured else {}
+            yield _SectionWithClaims(section, claims, study)
     if is_measured and (comparison := toolchains.toolchains_section(data)):
         yield _SectionWithClaims(comparison, comparison.ratios_by_claim())
 

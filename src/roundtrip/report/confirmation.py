@@ -113,11 +113,10 @@ def judge_repetitions(
             result.append(Confirmation.MACHINE_SLOWER)
         elif q <= level:
             result.append(Confirmation.CONFIRMED)
+        elif len(tests) * 0.5**test.launches <= level:
+            result.append(Confirmation.NOT_CONFIRMED)
         else:
-            can_confirm = len(tests) * 0.5**test.launches <= level
-            result.append(
-                Confirmation.NOT_CONFIRMED if can_confirm else Confirmation.TOO_FEW_LAUNCHES
-            )
+            result.append(Confirmation.TOO_FEW_LAUNCHES)
     return result
 
 
@@ -260,10 +259,9 @@ def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationR
 
 
 def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> ConfirmationResult:
-    """Judge the repeated launches of the series that are worse last night in `night_verdicts`.
+    """Judge the launches of series worse last night; `night_data`: the bundle of that night.
 
-    `night_data`: the bundle of that night.  NO_CONFIRMATION if its campaign does not ask for
-    repeated launches or no series was worse.  UserError for a damaged bundle.
+    NO_CONFIRMATION if none were asked for or nothing was worse.  UserError for a damaged bundle.
     """
     declaration = files.parse_toml(night_data.campaign_text).get("confirm")
     if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
@@ -296,9 +294,8 @@ def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
         repeats = data.read_bundle(folder)
         launches = repeats.launches.filter(~pl.col("disturbed"))
         return repeats.launch_medians.join(launches.select("launch"), on="launch", how="semi"), ""
-    record = night_data.env_records.get(
-        records.CONFIRMATION_FILE, {"why_not": "the night ended before"}
-    )
+    absent = {"why_not": "the night ended before"}
+    record = night_data.env_records.get(records.CONFIRMATION_FILE, absent)
     reason = record.get("why_not") if isinstance(record, dict) else None
     return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "none of their launches completed")
 

@@ -217,8 +217,7 @@ class Drawing(Frame):
     ) -> Iterator[Markup]:
         """The points of a curve; many points without a line form one path of dots or squares.
 
-        Only some points of a line are marked, different ones for each curve, so that overlapping
-        curves stay visible.
+        Of a line only some are marked, others for each curve: overlapping curves stay visible.
         """
         if not (size := self._point_radius(curve, is_line)):
             return

@@ -120,9 +120,8 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
     """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
     count = units.plural(processor.launches, "launch")
     if processor.throttled:
-        limit = (
-            f"a CPU limit stops its ranks for {units.percent_text(processor.throttled)} of the time"
-        )
+        share = units.percent_text(processor.throttled)
+        limit = f"a CPU limit stops its ranks for {share} of the time"
         return f"its processor is slow: {limit} ({count})"
     effects = ", ".join(
         f"{_TEXT_BY_MEASURE[measure]} {describe_effect(effect, measure)}"
@@ -215,9 +214,8 @@ def describe_healthy(verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str
                 effect_text = f"latency +{measured_amount(excess, Unit.S, 2)}"
             effect_texts.setdefault(measure, effect_text)
     if effect_texts:
-        effects = ", ".join(
-            effect_texts[key] for key in sorted(effect_texts, key=_measure_sort_key)[:2]
-        )
+        first_two = sorted(effect_texts, key=_measure_sort_key)[:2]
+        effects = ", ".join(effect_texts[key] for key in first_two)
         sentence = f"None of {len(verdicts.nodes)} nodes stands out{label_suffix}"
         return f"{sentence}; {effects} would have been seen."
     need = "too few nodes were measured"

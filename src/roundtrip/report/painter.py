@@ -53,9 +53,8 @@ def svg_files(figure: Figure) -> Iterator[str]:
         name, words = f"{figure.name}-{index}", content.describe_view(view)
         names_width = Drawing(name, view).width - view.width
         frame = Drawing(name, replace(view, width=max(_MIN_WIDTH, _COLUMN_WIDTH - names_width)))
-        yield svg_document(
-            figure.alt_text, words, heading, frame.width, frame.height, frame.elements()
-        )
+        size = frame.width, frame.height
+        yield svg_document(figure.alt_text, words, heading, *size, frame.elements())
 
 
 def page_drawings(figure: Figure) -> list[Markup]:

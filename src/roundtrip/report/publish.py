@@ -64,8 +64,7 @@ def differing_paths(
 def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     """Paths in a revision that differ from the digests in its `facts`.
 
-    An older revision without digests of its files is only compared with its manifest; UserError if
-    it does not match.
+    An older revision without digests is compared with its manifest; UserError if it differs.
     """
     if not isinstance(facts.get("files"), dict):
         manifest.verify(store.bundle_folder(revision))
@@ -112,9 +111,8 @@ def require_matching_folder(revision: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if a night's folder is of another campaign, site or date than its bundle."""
     facts = bundle_manifest.data
     names = facts["campaign"], facts["site"], facts["started"][:10]
-    for bundle_name, folder_name in zip(
-        names, store.campaign_site_date(revision) or names, strict=True
-    ):
+    folder_names = store.campaign_site_date(revision) or names
+    for bundle_name, folder_name in zip(names, folder_names, strict=True):
         if bundle_name != folder_name:
             reason = f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}"
             raise UserError(reason, revision)

@@ -211,9 +211,8 @@ def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
         case Table():
             yield from (f"*{escape_markdown(block.caption)}*", "")
             yield _row_markdown(escape_markdown(column.heading) for column in block.columns)
-            yield _row_markdown(
-                "---:" if column.align == "right" else "---" for column in block.columns
-            )
+            rules = {"left": "---", "right": "---:"}
+            yield _row_markdown(rules[column.align] for column in block.columns)
             for row in block.rows:
                 yield _row_markdown(_cell_markdown(cell, link(cell)) for cell in row)
             yield ""
@@ -247,9 +246,8 @@ def _markdown_text(text: RichText) -> str:
             case InlineCode(words):
                 markdown += f"`{words.replace('`', '')}`"
             case StrongText(words):
-                markdown += (
-                    f"**{escape_markdown(words.strip())}**{' ' if words.endswith(' ') else ''}"
-                )
+                blank = " " if words.endswith(" ") else ""
+                markdown += f"**{escape_markdown(words.strip())}**{blank}"
             case _:
                 markdown += escape_markdown(str(part))
     return markdown
@@ -287,13 +285,9 @@ def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[lis
         for cell, number in zip(cells, numbers, strict=True)
     ]
     yield [_csv_text(heading), *texts]
-    if not unit and any(
-        number.prints_unit or number.unit == Unit.BYTE_SIZE for number in quantities
-    ):
-        names = {
-            Unit.BYTE_SIZE: Unit.BYTES,
-            **dict.fromkeys(units.UNPRINTED_UNITS - {Unit.BYTE_SIZE}, ""),
-        }
+    has_units = any(each.prints_unit or each.unit == Unit.BYTE_SIZE for each in quantities)
+    if has_units and not unit:
+        names = dict.fromkeys(units.UNPRINTED_UNITS, "") | {Unit.BYTE_SIZE: Unit.BYTES}
         number_units = (number.unit if number else "" for number in numbers)
         yield [f"{heading}: unit", *(names.get(name, name) for name in number_units)]
     if any(number.n is not None for number in quantities):

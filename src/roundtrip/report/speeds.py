@@ -143,8 +143,7 @@ class ToolchainComparison:
 class PairedValues:
     """The values of both sides of a comparison in `unit`, one for each of `round_numbers`.
 
-    `series_keys` are the keys of the history series of both sides.  `is_abba`: one coin toss orders
-    two rounds.
+    `series_keys`: of the history series of both.  `is_abba`: one coin toss orders two rounds.
     """
 
     pairing: Pairing
@@ -334,8 +333,7 @@ def compared_factors(
 ) -> tuple[str, ...]:
     """The factors, MPI and BOOST, by which two toolchains are compared; () if they are not.
 
-    Toolchains that differ in both are not compared if a third one of `all_software` shares its MPI
-    with one of them and its Boost with the other.
+    They are not if both differ and a third shares its MPI with one and its Boost with the other.
     """
     intermediates = {(software[0], other_software[1]), (other_software[0], software[1])}
     is_crossed = software[0] != other_software[0] and software[1] != other_software[1]

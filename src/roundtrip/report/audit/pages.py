@@ -139,9 +139,7 @@ def audit_upper_bounds(subject: AuditSubject) -> RuleOutcome:
     figure_counts: Counter[str] = Counter()
     for figure, _ in subject.figures:
         views = figure.plot.views if figure.plot else ()
-        figure_counts.update(
-            list(dict.fromkeys(name for view in views for name in view.bound_names))
-        )
+        figure_counts.update({name: 1 for view in views for name in view.bound_names})
     launch_counts: Counter[str] = Counter()
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)

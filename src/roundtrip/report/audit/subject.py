@@ -86,8 +86,7 @@ class TableNumber:
 class AuditedSection:
     """A section of the report with its claims and the facts by which it is audited.
 
-    `study`: None if the section is not about a single study.  `claims`: None if it is of a type
-    that makes no claims.
+    `study`: None if it is not about a single one.  `claims`: None if its type makes none.
     """
 
     section: ReportSection

@@ -226,8 +226,7 @@ def _rank(row: Row) -> tuple[bool, float, float]:
 class Watch:
     """Checks the run in `tree`, of toolchains `base` and `new`, after its rounds.
 
-    The sequential test permits any number of checks.  `tell` shows a line to people; `fail_on` is
-    as for `compare`.
+    The sequential test permits any number.  `tell` shows a line; `fail_on` is as for `compare`.
     """
 
     tree: Path

@@ -24,6 +24,7 @@ from roundtrip.content.blocks import (
     Table,
     text_cells,
     text_columns,
+    text_items,
 )
 from roundtrip.report.compare import model
 from roundtrip.report.compare.model import Comparison, Row, Status
@@ -41,8 +42,7 @@ _MAX_FACTS = 3
 def as_text(comparison: Comparison, all_facts: bool = False, console: Console | None = None) -> str:
     """The comparison as text; `all_facts`: include facts that do not differ.
 
-    `console` gives the width and whether there are colours; without it, width `_TEXT_WIDTH` and no
-    colours.  The width of a console that is not a terminal counts only if COLUMNS is set.
+    `console`: its width (of a pipe only if COLUMNS is set, else `_TEXT_WIDTH`) and its colours.
     """
     is_terminal = bool(console and console.is_terminal)
     has_width = is_terminal or "COLUMNS" in os.environ
@@ -109,9 +109,8 @@ def _terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
 def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
     """A table of `facts`; `same` follows the name of a fact that does not differ."""
     rows = ((fact.name + ("" if fact.differs else same), fact.base, fact.new) for fact in facts)
-    return Table(
-        title, text_columns("Fact", "Base", "New"), tuple(text_cells(*row) for row in rows)
-    )
+    columns = text_columns("Fact", "Base", "New")
+    return Table(title, columns, tuple(text_cells(*row) for row in rows))
 
 
 def _wide_table(rows: Sequence[Row], cases: list[str]) -> Table:
@@ -198,10 +197,8 @@ def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
 
 def _markdown_blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
     yield Paragraph((StrongText(model.summary(comparison)),))
-    sides = (("base", comparison.base), ("new", comparison.new))
-    yield BulletList(
-        tuple((f"{label}: {model.describe_side(side, all_facts)}",) for label, side in sides)
-    )
+    base, new = (model.describe_side(s, all_facts) for s in (comparison.base, comparison.new))
+    yield text_items(f"base: {base}", f"new: {new}")
     if regressions := [row for row in comparison.rows if row.status is Status.REGRESSED]:
         yield _series_table("Regressed", regressions)
     if facts := model.facts_to_show(comparison, all_facts):
@@ -220,8 +217,7 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
-    """JUnit XML: regressed series and lost cases fail; series without a verdict and other cases of
-    one side alone are skipped.
+    """JUnit XML: regressed series and lost cases fail; others without a verdict are skipped.
 
     Facts that differ are properties; `all_facts`: all facts.
     """

@@ -117,8 +117,7 @@ class Row:
 class Comparison:
     """A comparison of two sides: the rows with claims by evidence, then ratios without one by size.
 
-    `removed` and `added` are cases that only the base or only the new side has.  `advice` says what
-    would allow claims where there are none; "" if all rows have one.
+    `removed`, `added`: cases of one side.  `advice`: what would allow claims; "" if all have one.
     """
 
     base: Side
@@ -218,9 +217,8 @@ def describe_doubt(row: Row) -> str:
     if row.verdict is None or row.status is not Status.OPEN:
         return ""
     if row.ratios_missing is not None:
-        return describe_undecided(
-            [row.verdict], launches_clause=f": {describe_missing_rounds(row)}"
-        )
+        missing = f": {describe_missing_rounds(row)}"
+        return describe_undecided([row.verdict], launches_clause=missing)
     if row.verdict.interval.exists:
         return describe_undecided([row.verdict])
     return row.verdict.words.partition(": ")[2]

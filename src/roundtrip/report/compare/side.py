@@ -172,10 +172,9 @@ def _toolchains(data: BundleData) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sources:
-    """Opens each source once.
+    """Opens each source once; `reports`: folder of published reports.
 
-    `reports`: folder of published reports; `scratch`: folder for the bundles of run trees;
-    `decoder`: decodes tables in a subprocess before this process reads them.
+    `scratch`: for bundles of run trees; `decoder` decodes tables before this process reads them.
     """
 
     reports: Path

@@ -60,8 +60,7 @@ def has_too_few_nights(verdicts: NightVerdicts) -> bool:
 def series_with_figures(verdicts: NightVerdicts) -> Sequence[JudgedSeries]:
     """The series whose figures add something to the table of `night_pairs`.
 
-    The table has one value for each of two nights, so it cannot show several sets of nodes, nor
-    values that are left out.
+    The table has one value for each of two nights: no second set of nodes, none that is left out.
     """
     if not has_too_few_nights(verdicts) or len(verdicts.calendar.nights) > 2:
         return verdicts.judged_series
@@ -240,8 +239,7 @@ def _median_detectable_step(verdicts: NightVerdicts, judged_series: Sequence[Jud
 def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> Iterator[Answer]:
     """Yield the answers for the section of a report: one for each night of a recent change.
 
-    Regressions come first; one answer names a changed MPI or processor, one sums up all other
-    series.  `confirmation_sentence` says what repeated launches confirmed.
+    Regressions first; one answer names a changed MPI or processor, one sums up all other series.
     """
     if has_too_few_nights(verdicts):
         yield make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))

@@ -161,8 +161,7 @@ def sparkline(
 ) -> Markup:
     """A sparkline of `values` in order, with a gap for None; "" without usual values.
 
-    A vertical line marks each of `step_indices`, the change points.  The scale ignores the values
-    at `spike_indices`.
+    A line marks each change point of `step_indices`; the scale ignores those of `spike_indices`.
     """
     known_values = [(index, v) for index, v in enumerate(values) if v is not None]
     usual_values = [v for index, v in known_values if index not in spike_indices]

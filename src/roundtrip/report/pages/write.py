@@ -70,8 +70,7 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
 class HistorySource:
     """What the history of a campaign on a site is read from, before any verdict.
 
-    `report_link_by_digest` has the link to each report by the digest of its bundle.  `digest`
-    changes with any source.
+    `report_link_by_digest`: by the digest of the bundle.  `digest` changes with any source.
     """
 
     site: Path
@@ -107,12 +106,8 @@ def read_history_source(site: Path) -> HistorySource:
         *(thresholds.toml_text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
-            [
-                store.page_link(revision.path, site),
-                revision.digest,
-                store.folder_stamp(revision.bundle),
-            ]
-            for revision in revisions
+            [store.page_link(each.path, site), each.digest, store.folder_stamp(each.bundle)]
+            for each in revisions
         ],
         store.folder_stamp(store.imports_folder(site)),
         [store.page_link(path, reports) for path in _search_revisions(site)],
@@ -224,13 +219,12 @@ def read_summary(site: Path, source_digest: str) -> HistorySummary | None:
         record = json.loads(store.file_path(site, HISTORY_SUMMARY_FILE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
         summary = HistorySummary.model_validate(record)
-        page = (
-            files.sha256(store.file_path(site, HISTORY).read_bytes()) if summary.page_sha256 else ""
-        )
+        page = store.file_path(site, HISTORY)
+        page_sha256 = files.sha256(page.read_bytes()) if summary.page_sha256 else ""
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
-    is_current = (summary.source_digest, summary.page_sha256) == (source_digest, page)
+    is_current = (summary.source_digest, summary.page_sha256) == (source_digest, page_sha256)
     return summary if is_ours and is_current else None
 
 
@@ -305,18 +299,14 @@ def _summarize(
     verdicts: Counter[Verdict] = Counter()
     for series_history in site_history.series_histories.values():
         verdicts[series_history.verdict()] += 1
+    marks = set(labels.history_labels_by_environ(site_history.provenance).values())
+    values = machines.headline_values(site_history, source.thresholds, read_night)
     return HistorySummary(
         source_digest=source.digest,
         page_sha256=page_sha256,
         nights=site_history.nights["night"].n_unique(),
-        count_by_verdict=tuple(
-            (verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]
-        ),
+        count_by_verdict=tuple((each, verdicts[each]) for each in Verdict if verdicts[each]),
         overall_levels=tuple(overall_level_by_night(site_history.nights)),
-        emulation_label="; ".join(
-            sorted(set(labels.history_labels_by_environ(site_history.provenance).values()))
-        ),
-        headline_values=tuple(
-            machines.headline_values(site_history, source.thresholds, read_night)
-        ),
+        emulation_label="; ".join(sorted(marks)),
+        headline_values=tuple(values),
     )

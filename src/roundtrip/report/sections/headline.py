@@ -62,9 +62,8 @@ class Headline:
         for row in self.quantities_by_row:
             direction = directions.get(row.lower_is_better, "")
             name = _row_name(row, differences[row.setting], direction)
-            rows.append(
-                (Cell(name), *(self._cell(row, environ) for environ in self.title_by_environ))
-            )
+            cells = (self._cell(row, environ) for environ in self.title_by_environ)
+            rows.append((Cell(name), *cells))
         return Table(self.level.fill_caption(caption), columns, tuple(rows))
 
     def _cell(self, row_key: _RowKey, environ: str) -> Cell:
@@ -108,8 +107,7 @@ class Headline:
 def study_headline(data: BundleData, study: Study) -> Headline | None:
     """The main values of `study`; None without any.
 
-    If there are too many toolchains, it has those that are best in the first row, then those that
-    only other rows have.
+    Of too many toolchains those best in the first row, then those that only other rows have.
     """
     level = ConfidenceLevel(data.analysis.statistics.confidence_level)
     rows = _values_by_row(data, study)
@@ -193,9 +191,8 @@ def _setting_and_label(launch: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _row_name(row_key: _RowKey, setting: str, direction: str) -> str:
-    label = _name_with_size(
-        labels.add_missing_setting(row_key.quantity, setting), row_key.size_bytes
-    )
+    name = labels.add_missing_setting(row_key.quantity, setting)
+    label = _name_with_size(name, row_key.size_bytes)
     notes = "; ".join(filter(None, (row_key.label, direction)))
     return f"{label} ({notes})" if notes else label
 
@@ -206,7 +203,6 @@ def _name_with_size(name: str, size_bytes: int | None) -> str:
 
 def _setting_and_label_text(row_key: _RowKey, setting: str) -> str:
     """The words of `setting` that the quantity does not name, and the label."""
-    setting_text = labels.add_missing_setting(row_key.quantity, setting).removeprefix(
-        f"{row_key.quantity}, "
-    )
+    name = labels.add_missing_setting(row_key.quantity, setting)
+    setting_text = name.removeprefix(f"{row_key.quantity}, ")
     return f"{setting_text} ({row_key.label})" if row_key.label else setting_text

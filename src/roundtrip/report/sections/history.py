@@ -309,10 +309,8 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
         for reason, count in sorted(reasons.items())
     ]
     if labels:
-        count = units.plural(len(labels), "series")
-        items.append(
-            f"{count} of earlier nights were not measured this night: {_first_titles(labels)}."
-        )
+        share = f"{units.plural(len(labels), 'series')} of earlier nights"
+        items.append(f"{share} were not measured this night: {_first_titles(labels)}.")
     night_rows = data.past_nights.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")

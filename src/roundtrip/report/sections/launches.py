@@ -308,6 +308,5 @@ def _median_text(launches: pl.DataFrame, unit: str) -> RichText:
 def _spread_values(data: BundleData) -> pl.DataFrame:
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)
-    return spread.launch_spread_values(data.samples).join(
-        launches, on="launch", maintain_order="left"
-    )
+    values = spread.launch_spread_values(data.samples)
+    return values.join(launches, on="launch", maintain_order="left")

@@ -157,8 +157,7 @@ def node_heat_maps(
 ) -> tuple[Gallery | None, list[Block]]:
     """Maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
-    `pairs` has the rows of all nights, columns `PAIRS`.  `scheduler_title` names the scheduler that
-    reported the switches.
+    `pairs`: the rows of all nights, columns `PAIRS`.  `scheduler_title` reported the switches.
     """
     newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
@@ -303,10 +302,8 @@ def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
     odd_clocks = node_faults.wrong_clock_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
     )
-    level = limits.statistics.confidence_level
-    return node_history.node_verdicts(
-        pairs, [clock.node for clock in odd_clocks], limits.nodes, level
-    )
+    odd_nodes, level = [clock.node for clock in odd_clocks], limits.statistics.confidence_level
+    return node_history.node_verdicts(pairs, odd_nodes, limits.nodes, level)
 
 
 def _launch_outcomes(data: BundleData, is_bad: pl.Expr) -> Outcomes:
@@ -323,9 +320,8 @@ def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
     mark = words.environ_label_suffix(environs, environs)
     limit = data.analysis.disturbance.clock_rate
     for clock in node_faults.wrong_clock_rates(data.placement, data.disturbance, limit):
-        yield make_answer(
-            f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad"
-        )
+        title = f"The clock of {clock.node}{mark} "
+        yield make_answer(title, words.describe_clock_rate(clock), "bad")
     for clock in node_faults.wrong_wall_clocks(data.placement, data.disturbance):
         title = f"The wall clock of {clock.node}{mark} "
         yield make_answer(title, words.describe_wall_clock(clock), "warn")

@@ -132,9 +132,8 @@ def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
 
 def is_noise_table(block: Block) -> bool:
     """Whether a block is the table of `noise_blocks`."""
-    return isinstance(block, Table) and any(
-        column.name == _NORMALITY_COLUMN for column in block.columns
-    )
+    columns = block.columns if isinstance(block, Table) else ()
+    return any(column.name == _NORMALITY_COLUMN for column in columns)
 
 
 def _noise_rows(

@@ -18,7 +18,6 @@ from roundtrip.content.blocks import (
     ReportSection,
     RichText,
     StatusColour,
-    StrongText,
     Table,
     make_answer,
     number_columns,
@@ -115,9 +114,8 @@ class ToolchainsSection:
         )
         title = "Not compared, and why"
         if len(reasons) > _MAX_ANSWERS:
-            blocks.append(
-                CollapsibleBlocks(f"{title}: {len(reasons)} pairs", (BulletList(reasons),))
-            )
+            title = f"{title}: {len(reasons)} pairs"
+            blocks.append(CollapsibleBlocks(title, (BulletList(reasons),)))
         elif reasons:
             blocks += [Heading(3, title), BulletList(reasons)]
         titles = self._toolchains.title_by_environ
@@ -128,11 +126,8 @@ class ToolchainsSection:
             panel_answers = [make_answer("Toolchains: ", text)]
         else:
             panel_answers = [
-                Answer(
-                    (
-                        StrongText(self._pair_title(pair)),
-                        f": {self._describe_verdict_counts(pair, verdicts)}.",
-                    )
+                make_answer(
+                    self._pair_title(pair), f": {self._describe_verdict_counts(pair, verdicts)}."
                 )
                 for pair in pairs
             ]
@@ -159,9 +154,8 @@ class ToolchainsSection:
             places = dict.fromkeys(quantities[verdict])
             is_short = len(places) <= rankings.MAX_NAMED_QUANTITIES
             detail = f" ({'; '.join(places)})" if is_short else ""
-            counts.append(
-                f"{self._verdict_text(pair, verdict)} in {len(quantities[verdict])}{detail}"
-            )
+            text = self._verdict_text(pair, verdict)
+            counts.append(f"{text} in {len(quantities[verdict])}{detail}")
         comparisons = units.plural(sum(map(len, quantities.values())), "comparison")
         return f"of {comparisons}, {', '.join(counts)}"
 
