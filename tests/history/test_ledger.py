@@ -10,7 +10,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import RECORDED_BUNDLES, redigest_bundle
+from support.bundles import (
+    RECORDED_BUNDLES,
+    redigest_bundle,
+    redigest_report,
+    rewrite_table,
+)
 from support.json_files import edit
 from support.nights import (
     CAMPAIGN,
@@ -149,9 +154,8 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
 
 def change(revision: Path, table: str, **columns: Any) -> Path:
     """The revision with other columns in a table, as if it had been published so."""
-    file = revision / "bundle" / f"{table}.parquet"
-    pl.read_parquet(file).with_columns(**columns).write_parquet(file)
-    return redigest_bundle(revision)
+    rewrite_table(revision / "bundle", lambda frame: frame.with_columns(**columns), table)
+    return redigest_report(revision)
 
 
 def cut(revision: Path) -> None:
@@ -166,30 +170,18 @@ def renamed(revision: Path) -> None:
 
 
 def twice(revision: Path) -> None:
-    file = revision / "bundle" / "medians.parquet"
-    frame = pl.read_parquet(file)
-    pl.concat([frame, frame]).write_parquet(file)
-    redigest_bundle(revision)
+    rewrite_table(revision / "bundle", lambda frame: pl.concat([frame, frame]), "medians")
+    redigest_report(revision)
 
 
-def superseding(name: str) -> Callable[[Path], None]:
-    def forge(revision: Path) -> None:
-        edit(revision / "report.json", supersedes=name)
-
-    return forge
-
-
-def campaign(revision: Path) -> None:
+def edit_manifest(revision: Path, pattern: str, text: str) -> Path:
     listing = revision / "bundle" / "manifest.json"
-    listing.write_text(listing.read_text().replace('"synthetic"', '"other"'))
-    redigest_bundle(revision)
+    listing.write_text(re.sub(pattern, text, listing.read_text()))
+    return redigest_bundle(revision)
 
 
 def on_no_day(revision: Path) -> None:
-    listing = revision / "bundle" / "manifest.json"
-    text = re.sub(r'"started":"[^"]+"', '"started":"2026-02-30T01:00:00Z"', listing.read_text())
-    listing.write_text(text)
-    redigest_bundle(revision)
+    edit_manifest(revision, r'"started":"[^"]+"', '"started":"2026-02-30T01:00:00Z"')
     revision.parent.rename(revision.parents[1] / "2026-02-30")
 
 
@@ -211,10 +203,16 @@ def on_no_day(revision: Path) -> None:
         (lambda r: change(r, "cases", status=pl.lit("failed")), "launches that no collector"),
         (twice, "a series has two rows for one launch"),
         (renamed, "its bundle is of 2026-01-02"),
-        (campaign, "its bundle is of campaign 'other'"),
+        (lambda r: edit_manifest(r, '"synthetic"', '"other"'), "its bundle is of campaign 'other'"),
         (on_no_day, "started: right is a time as 2026-11-21T07:00:00Z"),
-        (superseding("r1"), "supersedes 'r1', which is no earlier revision"),
-        (superseding("r9"), "supersedes 'r9', which is no earlier revision"),
+        (
+            lambda r: edit(r / "report.json", supersedes="r1"),
+            "supersedes 'r1', which is no earlier",
+        ),
+        (
+            lambda r: edit(r / "report.json", supersedes="r9"),
+            "supersedes 'r9', which is no earlier",
+        ),
     ],
 )
 def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
