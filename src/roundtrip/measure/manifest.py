@@ -98,14 +98,10 @@ class Manifest:
         facts = {key: self.data[key] for key in self.data.keys() - {"before", "signer"}}
         return files.sha256(_canonical_json({**facts, "files": entries}).encode())
 
-    @property
-    def run_digests(self) -> str:
-        """Digests of samples.parquet and cases.parquet, JSON: equal for all bundles of a run."""
-        return run_digests(self.data)
-
 
 def run_digests(data: Any) -> str:
-    """Return `Manifest.run_digests` of a manifest's data; "" if it lacks one of both files."""
+    """Digests of samples.parquet and cases.parquet in a manifest's data, JSON: equal for all
+    bundles of a run; "" if it lacks one of both files."""
     listing = data.get("files") if isinstance(data, dict) else None
     names = (table_file("samples"), table_file("cases"))
     entries = [listing.get(name) for name in names] if isinstance(listing, dict) else []

@@ -11,14 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from roundtrip.measure import (
-    environment,
-    records,
-    round_robin,
-    scheduler,
-    session,
-    tree,
-)
+from roundtrip.measure import environment, records, round_robin, scheduler, session, tree
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.launch import error_tail
 from roundtrip.measure.launches import CHANGE_FILE, scan_launches

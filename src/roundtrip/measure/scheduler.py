@@ -32,7 +32,8 @@ from roundtrip.sites.schedulers.interface import (
 #: First pause, s; each further pause is twice as long.
 _FIRST_PAUSE_S = 5.0
 _MAX_PAUSE_S = 60.0
-
+#: Least time between two questions for pending jobs, s.
+_QUERY_INTERVAL_S = 10.0
 
 LOG_FILE = "scheduler.log"
 
@@ -215,18 +216,17 @@ def job_comment(run_name: str) -> str:
 
 @dataclass
 class PendingJobs:
-    """The pending jobs with this `comment`, asked for at most every `min_interval_s`."""
+    """The pending jobs with this `comment`, asked for at most every `_QUERY_INTERVAL_S`."""
 
     scheduler: Scheduler
     comment: str
     command_environment: Mapping[str, str]
-    min_interval_s: float = 10.0
     _last_query_s: float = field(default=float("-inf"), init=False)
     _last_status: str = field(default="", init=False)
 
     def query_status(self) -> str:
         """Ask what the first job waits for; "" if none waits, or there is no answer."""
-        if time.monotonic() - self._last_query_s >= self.min_interval_s:
+        if time.monotonic() - self._last_query_s >= _QUERY_INTERVAL_S:
             job = self.scheduler.find_pending_job(self.comment, self.command_environment, 5.0)
             self._last_status = (
                 describe_pending_job(job, self.scheduler.title, time.time()) if job else ""

@@ -41,10 +41,9 @@ def git_revision(checkout: Path) -> dict[str, Any]:
         changes = git_output(checkout, "status", "--porcelain", "--untracked-files=no")
     except OSError:  # no git
         commit = changes = None
-    is_known = commit is not None and changes is not None
-    return (
-        {"commit": commit, "dirty": bool(changes)} if is_known else {"commit": None, "dirty": None}
-    )
+    if commit is None or changes is None:
+        return {"commit": None, "dirty": None}
+    return {"commit": commit, "dirty": bool(changes)}
 
 
 def git_output(checkout: Path, *arguments: str) -> str | None:

@@ -120,9 +120,10 @@ def require_matching_folder(revision: Path, bundle_manifest: Manifest) -> None:
 
 def require_unpublished(folder: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if the samples of a bundle are published as another night in `folder`."""
+    digests = manifest.run_digests(bundle_manifest.data)
     for path in store.all_revisions(folder):
         content = read_unverified_manifest(path)
-        is_same = manifest.run_digests(content) == bundle_manifest.run_digests != ""
+        is_same = manifest.run_digests(content) == digests != ""
         if is_same and content.get("started") != bundle_manifest.data["started"]:
             reason = f"its samples are those of {path}: one run is one night, whatever its date"
             raise UserError(reason)
