@@ -91,6 +91,8 @@ SPEED_COLUMNS = {
     "depends_on": pl.String,
     **SERIES_COLUMNS,
 }
+#: Columns of a value that no history series has.
+NO_SERIES = {"size_bytes": None, **dict.fromkeys(SERIES_COLUMNS)}
 
 
 def ratios_within_launch(
@@ -202,13 +204,17 @@ def derived_metrics(study: Study, own: object) -> tuple[str, ...]:
     return study.more_metrics if own else study.all_metrics
 
 
+def largest_message_rows(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """The rows with the largest size_bytes of those with the same `by`."""
+    return frame.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
+
+
 def at_compared_sizes(frame: pl.DataFrame, sizes: Sequence[int], by: list[str]) -> pl.DataFrame:
     """The rows at `sizes` (bytes); if these are (0,), as where a study names none, or the metric
     has no sizes, those at the largest size of each `by`."""
-    size = pl.col("size_bytes")
-    has_sizes = any(sizes) and frame["size_bytes"].max()
-    is_compared = size.is_in(sizes) if has_sizes else size == size.max().over(by)
-    return frame.filter(is_compared)
+    if any(sizes) and frame["size_bytes"].max():
+        return frame.filter(pl.col("size_bytes").is_in(sizes))
+    return largest_message_rows(frame, by)
 
 
 def perf_variables(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:

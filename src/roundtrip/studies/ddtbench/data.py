@@ -32,6 +32,7 @@ from roundtrip.studies.ddtbench import (
     STUDY,
     derived,
 )
+from roundtrip.studies.derivation import largest_message_rows
 from roundtrip.studies.display import INTERVAL_COLUMNS, Drawing
 from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.study import BLUE, TEAL
@@ -99,7 +100,7 @@ class DDTBenchData(Panels[Panel]):
         """The rows of `panel` with each micro-app's largest message, in the published order;
         all columns of `frame`, which needs app, size_bytes and variant.
         """
-        rows = derived.largest_message_rows(self.panel_rows(frame, panel), ["app"])
+        rows = largest_message_rows(self.panel_rows(frame, panel), ["app"])
         numbers = dict(zip(MICRO_APPS, range(len(MICRO_APPS)), strict=True))
         order = pl.col("app").replace_strict(numbers, default=len(MICRO_APPS))
         return rows.sort(order, "app", "variant")
@@ -112,7 +113,7 @@ class DDTBenchData(Panels[Panel]):
         """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
         values = self.panel_rows(self.launch_values, panel)
         gains = derived.datatype_gains(values, _LAUNCH_COLUMNS, base)
-        largest = derived.largest_message_rows(gains, ["app"])
+        largest = largest_message_rows(gains, ["app"])
         groups = largest.group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 

@@ -31,13 +31,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, SUM, Summary, ValueKind
 from roundtrip.studies.ddtbench import DDT, MANUAL, MANUAL_TUNED, ORIGINAL_BUFFER_STATE
 from roundtrip.studies.derivation import (
+    NO_SERIES,
     AuditedRatio,
     AuditFacts,
     PairingScope,
+    largest_message_rows,
     ratios_within_launch,
     toolchain_speeds,
 )
@@ -128,11 +129,6 @@ def datatype_gains(medians: pl.DataFrame, by: list[str], base: str = MANUAL) -> 
     return ratios_within_launch(pair, by, base, "round_trip")
 
 
-def largest_message_rows(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """The rows with the largest size_bytes of those with the same `by`."""
-    return medians.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
-
-
 #: Ends of the names of PERF_VARIABLE_UNITS, by state of memory.
 _SUFFIX_BY_BUFFER_STATE = {ORIGINAL_BUFFER_STATE: "", "same": "_same"}
 
@@ -195,10 +191,9 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     gain_speeds = toolchain_speeds(
         ratios.filter(is_end).sort(pl.col("app").is_in(worst), maintain_order=True),
         pl.concat_str(pl.lit("Round trip with datatypes over packing by hand, "), "app"),
-        size_bytes=None,
         value=1 / pl.col("ratio"),
         unit="ratio",
-        **dict.fromkeys(SERIES_COLUMNS),
+        **NO_SERIES,
     )
     what = pl.concat_str(pl.lit("Round trip with datatypes, "), "app")
     round_trips = _round_trip_speeds(medians.filter(is_end, variant=DDT), what)

@@ -34,7 +34,6 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import (
     LAUNCH_STATISTIC,
     MEDIAN,
@@ -45,6 +44,7 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies.derivation import (
+    NO_SERIES,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,
@@ -284,11 +284,10 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     peaks = toolchain_speeds(
         peak.unique(["launch", "case"], maintain_order=True),
         pl.lit("Peak bandwidth, ping-pong"),
-        size_bytes=None,
         value=pl.col("bandwidth"),
         unit="MB/s",
         lower_is_better=pl.lit(False),
-        **dict.fromkeys(SERIES_COLUMNS),
+        **NO_SERIES,
     )
     return pl.concat([latencies, peaks])
 

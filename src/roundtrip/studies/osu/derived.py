@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import (
     LAUNCH_STATISTIC,
     MEAN,
@@ -27,6 +26,7 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies.derivation import (
+    NO_SERIES,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,
@@ -233,12 +233,7 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     quotes = _quoted_speeds(values)
     is_latency = quotes["what"] == "OSU latency"
     peaks = values.filter(case="bw", metric="bandwidth").sort("value").unique("launch", keep="last")
-    peak = _benchmark_speeds(
-        peaks.sort("launch"),
-        pl.lit("OSU bw, peak"),
-        size_bytes=None,
-        **dict.fromkeys(SERIES_COLUMNS),
-    )
+    peak = _benchmark_speeds(peaks.sort("launch"), pl.lit("OSU bw, peak"), **NO_SERIES)
     return pl.concat([quotes.filter(is_latency), peak, quotes.filter(~is_latency)])
 
 

@@ -36,9 +36,9 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.history.night_rows import SERIES_COLUMNS
 from roundtrip.stats.summaries import LAUNCH_STATISTIC, MEDIAN, PERCENTILES, Summary, ValueKind
 from roundtrip.studies.derivation import (
+    NO_SERIES,
     AuditedLatency,
     AuditedRatio,
     AuditFacts,
@@ -231,12 +231,8 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     regions = launch_medians(samples.filter(variant=REGION), ["launch"])
     groups = regions.group_by("launch", "case", "variant", maintain_order=True)
     costs = groups.agg(pl.col("seconds").median())
-    region_rows = toolchain_speeds(
-        costs,
-        pl.concat_str(pl.lit("Region by reference, any size, ring "), "case"),
-        size_bytes=None,
-        **dict.fromkeys(SERIES_COLUMNS),
-    )
+    what = pl.concat_str(pl.lit("Region by reference, any size, ring "), "case")
+    region_rows = toolchain_speeds(costs, what, **NO_SERIES)
     return pl.concat([region_rows, speeds(samples, _HEADLINE_BYTES)])
 
 
