@@ -23,6 +23,8 @@ from roundtrip.errors import UserError
 from roundtrip.sites.data import DESCRIPTION_BY_MERGED_KEY, SiteData
 from roundtrip.tables import KeyLines, KeyPath
 
+#: Called with a message and the path of a key; returns the error at its line.
+_ErrorAt = Callable[[str, KeyPath], UserError]
 #: The content of a file, and its lines.
 _Layer = tuple[dict[str, Any], KeyLines]
 #: Key of a repeated partition that holds the placeholders of its scheduler partition.
@@ -49,6 +51,7 @@ def read_site_data(
     folder = checkout / "site-configs" / "base"
     for layer, lines in _read_layers(file, folder, set(), former_spellings):
         data, key_lines = tables.merge_tables(data, layer), {**key_lines, **lines}
+    error_at = functools.partial(tables.error_at_key, key_lines=key_lines, file=file)
     if former_spellings:
         first, *others = former_spellings
         places = ", ".join(f"{item.file}:{item.line}" for item in others)
@@ -56,8 +59,7 @@ def read_site_data(
     legal = sorted({*SiteData.model_fields, *DESCRIPTION_BY_MERGED_KEY})
     for key in data:
         if key not in legal:
-            message = f"unknown key '{key}'; legal are {', '.join(legal)}"
-            raise tables.error_at_key(message, (key,), key_lines, file)
+            raise error_at(f"unknown key '{key}'; legal are {', '.join(legal)}", (key,))
     values, defaults, scheduler_partitions = (
         data.pop(key, {}) for key in ("values", "every_partition", "scheduler_partition")
     )
@@ -66,7 +68,7 @@ def read_site_data(
         isinstance(item, dict) for item in (values, defaults, scheduler_partitions, *nested)
     ):
         message = "`values`, `every_partition` and each `scheduler_partition` are tables"
-        raise tables.error_at_key(message, ("values",), key_lines, file)
+        raise error_at(message, ("values",))
     placeholders = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
@@ -78,7 +80,7 @@ def read_site_data(
     if not partitions:
         message = "no partition: after the scheduler's base comes a fabric's, as in "
         message += 'base = ["slurm", "infiniband"]; or write a table [partition.NAME]'
-        raise tables.error_at_key(message, ("base",), key_lines, file)
+        raise error_at(message, ("base",))
     if isinstance(partitions, dict):
         partitions = _repeat_partitions(partitions, scheduler_partitions, key_lines)
         _inherit_key_lines(key_lines, partitions)
@@ -90,13 +92,11 @@ def read_site_data(
             if "scheduler" not in table and ("base",) in key_lines:
                 message = f"partition '{key}' has no `scheduler`: the base of one is the first of "
                 message += 'several, as in base = ["slurm", "infiniband"]'
-                raise tables.error_at_key(message, ("base",), key_lines, file)
-            partitions[key] = _fill_partition_placeholders(
-                key, table, local_placeholders, key_lines, file
-            )
-    content = _fill_placeholders(data, placeholders, (), key_lines, file)
+                raise error_at(message, ("base",))
+            partitions[key] = _fill_partition(key, table, local_placeholders, error_at)
+    content = _fill_placeholders(data, placeholders, (), error_at)
     site = tables.validate_table({**content, "partition": partitions}, SiteData, key_lines, file)
-    _require_declared_conditions(site, key_lines, file)
+    _require_declared_conditions(site, error_at)
     return site
 
 
@@ -107,10 +107,10 @@ def _read_layers(
     each with its lines.  Append what has a former spelling, and its place, to `former_spellings`.
     """
     data, key_lines = tables.read_toml(file)
+    error_at = functools.partial(tables.error_at_key, key_lines=key_lines, file=file)
     for former, key in _KEY_BY_FORMER_NAME.items():
         if former in data:
-            message = f"{former} is called {key} now"
-            notice = tables.error_at_key(message, (former,), key_lines, file)
+            notice = error_at(f"{former} is called {key} now", (former,))
             if key in data:
                 raise notice
             former_spellings.append(notice)
@@ -123,20 +123,20 @@ def _read_layers(
         successors = _BASES_BY_FORMER_BASE.get(names, (names,))
         # A campaign folder that an earlier version laid out has the former files.
         names = [*successors] if {*successors} <= {*bases} else [names]
-        message = f"base is a list now: base = {json.dumps(names)}"
-        former_spellings.append(tables.error_at_key(message, ("base",), key_lines, file))
+        notice = error_at(f"base is a list now: base = {json.dumps(names)}", ("base",))
+        former_spellings.append(notice)
     layers_by_base: dict[str, list[_Layer]] = {}
     for name in names if isinstance(names, list) else [names]:
         if name not in bases:
             message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
-            raise tables.error_at_key(message, ("base",), key_lines, file)
+            raise error_at(message, ("base",))
         if name not in known:
             known.add(name)
             layers_by_base[name] = _read_layers(
                 folder / f"{name}.toml", folder, known, former_spellings
             )
     if fault := _base_order_fault(layers_by_base):
-        raise tables.error_at_key(f"base: {fault}", ("base",), key_lines, file)
+        raise error_at(f"base: {fault}", ("base",))
     return [*itertools.chain(*layers_by_base.values()), (data, key_lines)]
 
 
@@ -198,16 +198,16 @@ def _repeat_partitions(
     return copies
 
 
-def _fill_partition_placeholders(
-    key: str, table: dict[str, Any], placeholders: dict[str, str], key_lines: KeyLines, file: Path
+def _fill_partition(
+    key: str, table: dict[str, Any], placeholders: dict[str, str], error_at: _ErrorAt
 ) -> dict[str, Any]:
     """Return the `table` of partition `key` filled in; its own extras are placeholders, too."""
     path: KeyPath = ("partition", key)
     extras_path = (*path, "extras")
     if not isinstance(extras := table.get("extras", {}), dict):
         message = f"partition.{key}.extras: input should be a table, not {extras!r:.60}"
-        raise tables.error_at_key(message, extras_path, key_lines, file)
-    extras = _fill_placeholders(extras, placeholders, extras_path, key_lines, file)
+        raise error_at(message, extras_path)
+    extras = _fill_placeholders(extras, placeholders, extras_path, error_at)
     extra_texts = {name: value for name, value in extras.items() if isinstance(value, str)}
     name = str(table.get("name", key))
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
@@ -215,7 +215,7 @@ def _fill_partition_placeholders(
     other_fields = {field: value for field, value in table.items() if field != "extras"}
     return {
         "name": name,
-        **_fill_placeholders(other_fields, placeholders, path, key_lines, file),
+        **_fill_placeholders(other_fields, placeholders, path, error_at),
         "extras": extras,
     }
 
@@ -230,30 +230,30 @@ def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
 
 
 def _fill_placeholders(
-    value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
+    value: Any, placeholders: dict[str, str], path: KeyPath, error_at: _ErrorAt
 ) -> Any:
     """Return `value` with its placeholders filled in, except in texts of keys `across`."""
     if isinstance(value, dict):
         return {
-            key: _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
+            key: _fill_placeholders(item, placeholders, (*path, key), error_at)
             for key, item in value.items()
         }
     if isinstance(value, list):
         items = value[1:] if tables.LIST_BELOW in value[:1] else value
         if tables.LIST_BELOW in items:
             message = f'"{tables.LIST_BELOW}" is the first item of a list that extends another'
-            raise tables.error_at_key(message, path, key_lines, file)
-        return [_fill_placeholders(item, placeholders, path, key_lines, file) for item in items]
+            raise error_at(message, path)
+        return [_fill_placeholders(item, placeholders, path, error_at) for item in items]
     if not isinstance(value, str) or path[-1:] == ("across",):
         return value
     for name in _PLACEHOLDER_PATTERN.findall(value):
         if name not in placeholders:
             message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
-            raise tables.error_at_key(message, path, key_lines, file)
+            raise error_at(message, path)
     return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
 
 
-def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path) -> None:
+def _require_declared_conditions(site: SiteData, error_at: _ErrorAt) -> None:
     """UserError if a partition or transport names a condition that `site` does not declare."""
     references: list[tuple[str, KeyPath]] = []
     for key, partition in site.partition.items():
@@ -267,7 +267,7 @@ def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path
         if name not in site.condition:
             legal = ", ".join(site.condition) or "none"
             message = f"unknown condition '{name}'; there are: {legal}"
-            raise tables.error_at_key(message, path, key_lines, file)
+            raise error_at(message, path)
 
 
 @dataclass(frozen=True)
