@@ -68,8 +68,7 @@ class StepCase:
 def prepare_case(
     declaration: Campaign, here: Site, step: SeriesStep, tell: Callable[[str], None]
 ) -> StepCase:
-    """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
-    switch is left."""
+    """The case of a step; UserError if it is not launched here, is simulated, or has no switch."""
     case = str(step.series.data.identity["case_id"])
     item = _find_case(matrix.build_matrix(declaration, here), case)
     if item is None:

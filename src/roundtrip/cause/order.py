@@ -198,7 +198,7 @@ def _measure_gaps(
 ) -> Search[list[float]]:
     """For each pair, the log ratio of the times of its second and first version in a round.
 
-    If the `middle` version cannot be built or fails in `PATIENCE` rounds, it is skipped, and the
+    If the `middle` version cannot be built or fails in `MAX_FAILED_ROUNDS`, it is skipped, and the
     returned numbers are void; if another version does, the search is over.
     """
     arms = tuple(dict.fromkeys(at for pair in pairs for at in pair))

@@ -139,10 +139,7 @@ class _AnnotationFile(StrictRecord):
 
 
 def load(file: Path) -> tuple[Annotation, ...]:
-    """The annotations in `file`; none if there is no such file.
-
-    UserError, with the line, for an invalid annotation.
-    """
+    """The annotations in `file`, none without it; UserError, with the line, for an invalid one."""
     if not file.exists():
         return ()
     content, key_lines = tables.load_yaml_with_lines(file)
@@ -167,10 +164,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
 
 
 def load_site_annotations(site: str) -> tuple[Annotation, ...]:
-    """The annotations of a site of this checkout; none outside a checkout.
-
-    UserError, with the line, for an invalid annotation.
-    """
+    """The annotations of a site of this checkout, none outside one; UserError as `load`."""
     try:
         checkout = paths.checkout()
     except UserError:

@@ -62,10 +62,7 @@ class LoggedValue(Row):
 
 
 class ImportedValue(Row):
-    """A row of ``values.parquet``: what is kept, with names of hosts replaced.
-
-    `digest` is the sha256 of the file that the value stood in.
-    """
+    """A row of ``values.parquet``: hosts have pseudonyms, `digest` is the sha256 of its file."""
 
     extra_rules = (
         CellRule(
@@ -211,10 +208,7 @@ def write_import(
 
 
 def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return columns `NIGHTS` and `PROVENANCE` of all imports of a site, with intervals at `level`.
-
-    UserError for a damaged or foreign import.
-    """
+    """Columns `NIGHTS`, with intervals at `level`, and `PROVENANCE`; UserError for a bad import."""
     frames = form_nights(_read_all_values(site).select(*VALUES), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_valid_rows(frame, row, store.imports_folder(site))
@@ -329,10 +323,7 @@ def _first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Form nights of `values` (columns `VALUES`): columns `NIGHTS`, and columns `PROVENANCE`.
-
-    `level` is the confidence level of the intervals.
-    """
+    """Columns `NIGHTS`, with intervals at `level`, and `PROVENANCE` of `values` (`VALUES`)."""
     moments = without_repeats(values).with_columns(moment=pl.coalesce("time", "session"))
     keys = ["case_id", "metric"]
     unique_values = night_rows.in_newest_unit(moments, keys, "moment", ["value"])

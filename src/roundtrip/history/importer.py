@@ -84,10 +84,7 @@ _EMPTY_ROWS = pl.DataFrame(schema={**LOGGED_VALUES, **_FILE_COLUMNS, "digest": p
 def import_files(
     root: Path, campaign: str, site: str, places: Iterable[Path], options: ImportOptions
 ) -> ImportResult:
-    """Import `places` into a campaign on a site.
-
-    UserError if writing fails, or if patterns contradict each other or match nothing.
-    """
+    """Import `places`; UserError if writing fails, or if patterns contradict or match nothing."""
     sources = list(read_sources(places, options.zone))
     rows = [
         source.parsed.rows.with_columns(
@@ -125,10 +122,7 @@ def _store_values(
     sources: Sequence[Source],
     rejects: list[tuple[int, Reject]],
 ) -> dict[str, Any]:
-    """Import comparable `rows` into the folder of a site; return fields of `ImportResult`.
-
-    `rejects` gets the contradictions to earlier imports.
-    """
+    """Import `rows`; return fields of `ImportResult`.  Contradictions are added to `rejects`."""
     names = Redactor(Pseudonyms(_hosts(rows), pseudonyms.ensure_site_key(facts["site"])))
     rows = pseudonymized_rows(rows, names)
     with store.hold_folder(place):
@@ -247,7 +241,7 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
     """Yield the files of `places` (files or folders) in their order, each content once.
 
     In a folder, these are logs by their names, and reports and databases by names and content.
-    A file that cannot be read, or reaches a limit of `collect.reader`, has a reject and no values.
+    A file that cannot be read, or reaches a limit of `measure.reader`, has a reject and no values.
     """
     digests, errors = set(), list[OSError]()
     with ReaderProcess() as reader:
@@ -277,10 +271,7 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
 def read_packed_sources(
     limits: ReadingLimits, names: Sequence[str], content: bytes, zone: str, is_ours: str
 ) -> Iterator[bytes]:
-    """Yield the packed content of each file; runs in the process of the reader.
-
-    UserError for a file that cannot be read or has too many rows.
-    """
+    """Yield the packed content of each file; UserError if unreadable, or of too many rows."""
     for file in map(Path, names):
         data = files.read_in_tree(file, max_bytes=_MAX_FILE_BYTES)
         if data.startswith(reframe_reports.SQLITE_MAGIC):

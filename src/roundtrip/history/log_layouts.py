@@ -135,8 +135,7 @@ _HEADER_BY_OLD_CELL = {
 
 
 def old_header(row: str) -> str | None:
-    """The header that fits a row of ReFrame 2 or 3; None for another row, or one with
-    columns that are not known."""
+    """The header that fits a row of ReFrame 2 or 3; None for another row, or unknown columns."""
     _, *cells = row.split("|")
     if not cells or not cells[0].startswith(("reframe 2.", "reframe 3.")):
         return None

@@ -126,10 +126,7 @@ class AbsentNode:
 
 
 def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """The absent nodes of one night, by name; UserError for a bundle that cannot be read.
-
-    `pairs`: columns `PAIRS`, of all nights.
-    """
+    """The absent nodes of a night, by name; `PAIRS` of all nights.  UserError for a bad bundle."""
     cases = bundle / manifest.table_file("cases")
     reader.require_decodable_tables([cases])
     columns = ["launch", "status", "reason", "hosts", "nodes_down"]
@@ -249,10 +246,9 @@ def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> lis
 def newest_node_faults(
     site: Path, pairs: pl.DataFrame, limits: DisturbanceLimits
 ) -> tuple[list[DeviatingClock], dict[str, SlowProcessor], list[AbsentNode]]:
-    """`wrong_clock_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a
-    site.
+    """`wrong_clock_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle.
 
-    An unreadable night raises no UserError, since the ledger warns of it.
+    The ledger warns of unreadable ones.
     """
     for revision in reversed(published.current_revisions(site)[0]):
         with contextlib.suppress(UserError):

@@ -103,10 +103,7 @@ def measure_pairs(
 
 
 def _launches_on_nodes(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Launches on one or two nodes that passed or failed.
-
-    Columns: those of `PAIRS`, is_alone, failed.
-    """
+    """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
     parameters = frames["parameters"]
     round_rows = parameters.filter(pl.col("name").is_in([ROUND_PARAMETER, NIGHT_ROUND_PARAMETER]))
     placement = parameters.filter(pl.col("value").is_in(SOCKET_PLACEMENTS), name="placement")
@@ -167,10 +164,7 @@ def _latencies_and_bandwidths(excesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tail_measures(small: pl.DataFrame) -> pl.DataFrame:
-    """The log of each launch's tail (mean over median of short messages) over the usual tail.
-
-    Launches with few messages are left out.
-    """
+    """The log of each launch's tail over the usual one; launches of few messages are left out."""
     ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
     tails = small.group_by("launch", *_MEASURE_COLUMNS).agg(tail=ratio.log(), n=pl.col("n").sum())
     usual = pl.col("tail").median().over(*_MEASURE_COLUMNS)

@@ -89,10 +89,7 @@ def measurement_digest(facts: dict[str, Any] | None) -> str | None:
 
 
 def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
-    """Revisions that no later one supersedes, oldest first; and a warning for each damaged one.
-
-    A revision is damaged where reading it raises a UserError.
-    """
+    """Revisions that no later one supersedes, oldest first; and a warning for each damaged one."""
     latest_revisions, warnings = [], []
     for night in store.night_folders(site):
         night_revisions = []
@@ -193,8 +190,8 @@ class PublishedNights:
 def summarize_medians(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     """Summarize `medians` as columns `NIGHTS`, in no order; `level` is that of the intervals.
 
-    `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Node sets
-    of bundles that counted their hosts become "", because the machines are unknown.
+    `medians` has the columns `MEDIANS_SCHEMA`, and night, digest and disturbed (of the launch).
+    Node sets of bundles that counted their hosts become "", because the machines are unknown.
     """
     is_stable = (
         pl.col("nodes")
@@ -260,10 +257,7 @@ class MeasuredNight:
 
 
 def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
-    """Read the night of a revision that was published for `campaign` on `site`.
-
-    UserError if the bundle is damaged, or of another campaign, site or date.
-    """
+    """The night of a revision; UserError if it is damaged, or of other campaign, site or date."""
     bundle = revision.bundle
     bundle_manifest = manifest.verify(bundle)
     bundle_signature = signature.check_signature(bundle, bundle_manifest)
@@ -371,10 +365,7 @@ def join_nights(
 
 
 def _median_faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield digests of nights with medians that no collector can have written, and the reason.
-
-    The texts of `rows` are categories.
-    """
+    """Yield digests of nights with impossible medians, and why; texts of `rows` are categories."""
     texts = to_strings(rows.select(_TEXT_COLUMNS).unique())  # few: matching all takes long
     for rule in cell_rules(MedianRow):
         candidates = texts if rule.column in _TEXT_COLUMNS else rows

@@ -89,10 +89,7 @@ def require_valid_globs(
 
 
 def _reject_variables(rows: pl.DataFrame, *keys: str) -> Iterator[tuple[int, Reject]]:
-    """Yield a reject per file, variable and `keys`, with first line and number of its values.
-
-    The first `reason` of its rows counts.
-    """
+    """Yield a reject per file, variable and `keys`: number, first line and `reason` of its rows."""
     groups = rows.group_by("source", "metric", *keys, maintain_order=True).agg(
         pl.col("line", "reason").first(), count=pl.len()
     )

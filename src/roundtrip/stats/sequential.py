@@ -151,9 +151,9 @@ def forecast_rounds(
 ) -> int | None:
     """Forecast the number of rounds until the claim is faster, slower or on par, at least 1.
 
-    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `MAX_FORECAST_ROUNDS`; None after
-    too few rounds.  `ratios`: positive, one per past round.  `claims` is the size of the family;
-    `decided_claims` of them are faster or slower already, which lowers the bar for the next.
+    ``MAX_FORECAST_ROUNDS + 1`` if half of the futures need more rounds; None after too few rounds.
+    `ratios`: positive, one per past round.  `claims` is the size of the family; `decided_claims` of
+    them are faster or slower already, which lowers the bar for the next.
     """
     if len(ratios) < _MIN_PAST_ROUNDS:
         return None

@@ -75,10 +75,7 @@ class Pairing:
 
 
 def double_round_ratios(ratios: Mapping[int, float]) -> list[float]:
-    """Geometric means of the ratios of rounds 1 and 2, 3 and 4, ..., if both have a ratio.
-
-    `ratios`: positive, by round number.
-    """
+    """Geometric means of the positive `ratios` of rounds 1 and 2, 3 and 4, ..., if both exist."""
     return [
         math.sqrt(ratios[number] * ratios[number + 1])
         for number in sorted(ratios)
@@ -225,10 +222,7 @@ class ClaimVerdict:
 
     @property
     def words(self) -> str:
-        """The verdict, and how many launches would give one.
-
-        Such as "open: 6 launches cannot reach the level among 14 claims; 10 would".
-        """
+        """``open: 6 launches cannot reach the level among 14 claims; 10 would``, or the verdict."""
         if self.launches_needed is None:
             n = self.extra_launches
             more = f": about {n} more launch{'es' * (n != 1)} would decide" if n else ""

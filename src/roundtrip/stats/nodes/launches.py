@@ -140,10 +140,7 @@ class Scores:
         return min(1.0, len(self._scores) * min(scores.p(residuals) for scores in self._scores))
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The smallest effect, a logarithm, that `count` launches find at level `p` with `power`.
-
-        None if there is none.
-        """
+        """The least effect, a logarithm, that `count` launches find at level `p` with `power`."""
         own_p = p / len(self._scores)
         effects = [scores.detectable_effect(count, own_p, power) for scores in self._scores]
         return min((effect for effect in effects if effect is not None), default=None)
@@ -171,12 +168,7 @@ class _ClippedScores:
         return float(self._tails(count)[total + count * _SCORE_STEPS_TO_CLIP])
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The smallest effect that `count` launches find at level `p` with `power`;
-
-        None if there is none.
-
-        An effect shifts all scores equally, up to the limit.
-        """
+        """As that of `Scores`: an effect shifts all scores equally, up to the limit."""
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None
