@@ -209,11 +209,8 @@ def wan_blocks(curves: NetPIPECurves) -> list[Block]:
             cells.append((row, panel.environ, rtt, cell))
         cells.sort(key=itemgetter(0, 1, 2))
         rows = ((row, rtt, cell) for row, _, rtt, cell in cells)
-        blocks.append(
-            display.grid_table(
-                caption, ("Transport",), columns, rows, display.NO_VALUE_CELL, (unit,)
-            )
-        )
+        missing = display.NO_VALUE_CELL
+        blocks.append(display.grid_table(caption, ("Transport",), columns, rows, missing, (unit,)))
     return blocks
 
 

@@ -145,11 +145,8 @@ _MAX_RATIO_OF_EQUAL_PARTS = 1.1
 
 def reference_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
     """Blocks on reference nights: origins, rates of one rank and speed-ups; [] without a night."""
-    origins = list(
-        {
-            origin.origin_text: origin for curve in curves for origin in curve.reference_nights
-        }.values()
-    )
+    nights = {night.origin_text: night for curve in curves for night in curve.reference_nights}
+    origins = list(nights.values())
     if not origins:
         return []
     blocks: list[Block] = [
@@ -235,11 +232,8 @@ def describe_proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNig
     largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
     matches = []
     for curve in curves:
-        rates = [
-            reference
-            for source, reference in curve.reference_rates
-            if source.origin_text == origin.origin_text
-        ]
+        text = origin.origin_text
+        rates = [rate for source, rate in curve.reference_rates if source.origin_text == text]
         if rates and curve.published_speedup_mflops and curve.problem_class == largest:
             matches.append((curve, curve.published_speedup_mflops, rates[0].mops))
     if len(matches) < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import polars as pl
 
@@ -79,16 +80,9 @@ def simulated_section(data: BundleData) -> ReportSection:
 
 def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
     """Figures of each benchmark and class, all with the same axes."""
-    top = 1.1 * max(
-        2.0,
-        *(
-            value
-            for curve in curves
-            for rtt in curve.rtts_ms
-            for value in curve.speedups(rtt).values()
-        ),
-        *(reference.speedup for curve in curves for reference in curve.reference_speedups),
-    )
+    simulated = [curve.speedups(rtt).values() for curve in curves for rtt in curve.rtts_ms]
+    measured = [mark.speedup for curve in curves for mark in curve.reference_speedups]
+    top = 1.1 * max(2.0, *chain(*simulated, measured))
     drawings = [_drawing(number, curve, top) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]

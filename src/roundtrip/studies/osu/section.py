@@ -290,13 +290,10 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
             if comparison.outcome == outcome
         }
         all_sizes = sorted(worst_at)
-        places = {
-            outcome: describe_sizes(
-                [size for size in all_sizes if worst_at[size] == outcome], all_sizes
-            )
-            for outcome in _OUTCOMES_WORST_FIRST
-            if outcome in worst_at.values()
-        }
+        places = {}
+        for outcome in _OUTCOMES_WORST_FIRST:
+            if sizes := [size for size in all_sizes if worst_at[size] == outcome]:
+                places[outcome] = describe_sizes(sizes, all_sizes)
         worst, *rest = places
         where = f"at {places[worst]}" if rest else "everywhere"
         ratios = units.range_text([item.ratio for item in group if item.outcome == worst], digits=2)
