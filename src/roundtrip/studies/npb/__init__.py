@@ -260,14 +260,10 @@ class NPB(Study):
             parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt_ms
         )
         if rtt_ms is None:
-            pair = (NATIVE, UPSTREAM) if _has_upstream_case(case, cluster_cases) else ()
+            contrast, is_planned = SOURCE_CONTRAST, _has_upstream_case(case, cluster_cases)
         else:
-            pair = (
-                (SPEEDUP_CONTRAST.arm, SPEEDUP_CONTRAST.base)
-                if _has_base_case(case, cluster_cases)
-                else ()
-            )
-        return [PlannedPoints(pair, setting)]
+            contrast, is_planned = SPEEDUP_CONTRAST, _has_base_case(case, cluster_cases)
+        return [PlannedPoints((contrast.arm, contrast.base) if is_planned else (), setting)]
 
 
 def _has_upstream_case(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:

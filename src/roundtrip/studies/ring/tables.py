@@ -32,12 +32,10 @@ from roundtrip.studies.ring.curves import LAP_PERCENTILES, LAP_SIZE_BYTES, Panel
 from roundtrip.studies.ring.findings import is_within_limit, region_cost
 from roundtrip.units import Quantity, Unit
 
-_US_PER_S = 1e6
-
 
 def region_cost_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
-    study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * _US_PER_S, unit=Unit.US))
+    study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * 1e6, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NO_VALUE_CELL] * 6)]
     settings = curves.settings
     flat = 1 + settings.flat_within
@@ -52,8 +50,8 @@ def region_cost_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
         gain = curves.gain_over_mpi(panel, REGION)
         best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED_VARIANT, derived.PUBLISHED_BYTES)
         cells = [
-            display.interval_cell(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
-            display.interval_cell(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
+            display.interval_cell(curves.interval([*costs.values()]), Unit.US, 1e6),
+            display.interval_cell(curves.interval([*hand_overs.values()]), Unit.US, 1e6),
             limit_cell(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
             limit_cell(cost.time_flatness if cost else None, flat),
             limit_cell(cost.hand_over_flatness if cost else None, flat),
