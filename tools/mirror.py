@@ -168,10 +168,8 @@ class Apt:
             raise UnavailableError(f"apt knows no source package {package}")
         archives: list[str] = []
         for record in re.split(r"\n{2,}", answer):
-            version, sums = (
-                _VERSION_PATTERN.search(record),
-                _CHECKSUMS_PATTERN.search(f"{record}\n"),
-            )
+            version = _VERSION_PATTERN.search(record)
+            sums = _CHECKSUMS_PATTERN.search(f"{record}\n")
             files = [line.split() for line in sums[1].splitlines()] if sums else []
             if version and (matches := [name for sum_, _, name in files if sum_ == sha256]):
                 options = ["--only-source", "--download-only", "--tar-only"]

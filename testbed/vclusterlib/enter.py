@@ -40,10 +40,8 @@ def exec_on_node(state: State, name: str, command: list[str]) -> NoReturn:
         _require_head("node")  # the pids of nodes are the head's
         prefix, variables = [], dict(os.environ)
     else:
-        prefix, variables = (
-            _head_prefix(state, _require_head_pid(state)),
-            inner_environment(state),
-        )
+        prefix = _head_prefix(state, _require_head_pid(state))
+        variables = inner_environment(state)
     names = [item.name for item in state.spec().nodes]
     if name not in names:
         raise UserError(f"no node {name}: there are {names[0]} .. {names[-1]} ({len(names)} nodes)")

@@ -53,9 +53,8 @@ def test_recorded_proc_stat() -> None:
     assert interference.parse_processor_times(stat, 100) == ProcessorTimes(
         busy_cpu_s=9.7, steal_s=1.0
     )
-    assert interference.parse_processor_times("cpu  700 0 200 0\n", 100) == ProcessorTimes(
-        9.0, 0.0
-    )  # an old kernel
+    old_kernel = "cpu  700 0 200 0\n"
+    assert interference.parse_processor_times(old_kernel, 100) == ProcessorTimes(9.0, 0.0)
     text = (RECORDED / "proc" / "stat").read_text()
     ticks = interference.parse_processor_times(text, 100)
     assert ticks.busy_cpu_s > 0
@@ -105,10 +104,8 @@ def test_noise_sets_what_can_be_seen() -> None:
     difference = max(ratios[9] - 1, 1 / ratios[2] - 1)
     level, detail = found(blocks(noise=0.1))["A/A test"]
     assert level == "warn"
-    assert (
-        f"[{ratios[2] - 1:+.1%}, {ratios[9] - 1:+.1%}]; differences below {difference:.1%}"
-        in detail
-    )
+    interval = f"[{ratios[2] - 1:+.1%}, {ratios[9] - 1:+.1%}]"
+    assert f"{interval}; differences below {difference:.1%}" in detail
     assert "no interval" in found(blocks()[:4])["A/A test"][1]
 
 
@@ -119,10 +116,8 @@ def test_a_false_claim_warns() -> None:
 
 
 def test_without_variation_there_is_no_effect() -> None:
-    assert (
-        interference.slowdown_by_quantity(lambda block: block.other_work_processors, blocks())
-        is None
-    )
+    slowdown = interference.slowdown_by_quantity(lambda block: block.wall_s, blocks())
+    assert slowdown is None
 
 
 def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:

@@ -236,16 +236,14 @@ def test_a_job_is_named_before_it_waits_in_a_queue(monkeypatch: pytest.MonkeyPat
     ]
 
 
-def test_an_mpichs_error_is_the_last_of_its_stack() -> None:
-    stack = """\
+#: MPICH's error is the last of its stack.
+STACK = """\
 Abort(100): Fatal error in internal_Init: Internal MPI error!, error stack:
 internal_Init(70)...............: MPI_Init(argc=0x7ffc, argv=0x7ffc) failed
 MPII_Init_thread(232)...........:
 check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx.
 srun: error: a1: task 0: Exited with exit code 16
 """
-    case = {"build_stdout": "", "build_stderr": "", "job_stdout": "", "job_stderr": stack}
-    assert trials._failure_reason(case) == "Runtime environment uses unsupported PMI version PMIx."
 
 
 @pytest.mark.parametrize(
@@ -254,6 +252,7 @@ srun: error: a1: task 0: Exited with exit code 16
         ("srun: error: no room\nwell\n", "job failed", "srun: error: no room"),
         ("well\n", "\njob exceeded its time limit\n  more", "job exceeded its time limit"),
         ("", None, "it wrote nothing"),
+        (STACK, None, "Runtime environment uses unsupported PMI version PMIx."),
     ],
 )
 def test_a_trial_failed_for_what_its_job_says_or_else_reframe(
@@ -283,9 +282,8 @@ def test_what_was_written_is_tried(
     monkeypatch.setattr(command, "Site", lambda *_: site)
     monkeypatch.setattr(command, "check_site", lambda *_: [])
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
-    assert (
-        command._check_live(site, write=True, status=1) == status
-    )  # 1: a fault until it is mended
+    # 1: a fault until it is mended.
+    assert command._check_live(site, write=True, status=1) == status
     assert len(results) == tries
     assert tomllib.loads((tmp_path / "site.toml").read_text())["launch"]["mpich"] == {
         "launcher": "mpiexec",

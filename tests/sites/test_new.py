@@ -262,10 +262,8 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert "rdma-core" not in packages
     assert "~slurm pmi=pmi2" in packages["mpich"]["require"][0]
     assert "process_managers=hydra" in packages["mvapich2"]["require"][0]
-    assert (
-        site_file.read_site_data(folder / "site.toml", checkout).launch["mvapich2"].launcher
-        == "mpiexec"
-    )
+    site = site_file.read_site_data(folder / "site.toml", checkout)
+    assert site.launch["mvapich2"].launcher == "mpiexec"
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
     other_facts = cluster(facts, offered_pmis=("pmix_v5",))

@@ -74,12 +74,9 @@ def test_environments_carry_their_spec_and_how_ranks_start(spack_environment: Pa
     assert item["target_systems"] == ["infiniband"]
     view = rf"{spack_environment}/\.spack-view"
     assert re.fullmatch(rf"{view}/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"])
-    assert (
-        check_one_spec_per_environment(
-            locks.read_lock(spack_environment / "spack.lock"), list(environs.values())
-        )[0].verdict
-        == "ok"
-    )
+    lock = locks.read_lock(spack_environment / "spack.lock")
+    (finding,) = check_one_spec_per_environment(lock, list(environs.values()))
+    assert finding.verdict == "ok"
 
 
 def use_pvm(lock: Path, pvm_count: int) -> None:

@@ -134,13 +134,9 @@ def test_a_single_base_is_read_as_before_with_a_warning(sites: Path, fabric: str
     former = text.replace(f'["slurm", "{fabric}"]', f'"{fabric}"').replace("scheduler_p", "slurm_p")
     lines = former.splitlines()
     base, table = lines.index(f'base = "{fabric}"') + 1, lines.index("[slurm_partition.gpu]") + 1
-    assert read(file, former) == (
-        site,
-        [
-            f"{file}:{table}: slurm_partition is called scheduler_partition now; "
-            f"former spellings are also in {file}:{base}"
-        ],
-    )
+    warning = f"{file}:{table}: slurm_partition is called scheduler_partition now; "
+    warning += f"former spellings are also in {file}:{base}"
+    assert read(file, former) == (site, [warning])
 
 
 def test_a_fabric_lies_over_the_base_of_any_scheduler(sites: Path) -> None:

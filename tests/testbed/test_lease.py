@@ -72,10 +72,8 @@ def test_force_breaks_the_lease_and_leaves_a_mark(cluster, record):
     process.terminate()
     process.wait(20)
     lease = json.loads(record.read_text())
-    assert [json.loads(request)["changes"] for request in lease["broken"]] == [
-        {"rtt": 0.004},
-        {"rtt": 0.001},
-    ]
+    changes = [json.loads(request)["changes"] for request in lease["broken"]]
+    assert changes == [{"rtt": 0.004}, {"rtt": 0.001}]
     assert lease["after"]["changes"] - lease["before"]["changes"] == 2
 
 

@@ -92,11 +92,8 @@ def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
 
     assert checksums
     assert [digest for digest in checksums if digest not in recipes] == []
-    assert [
-        source.commit
-        for source in sources.git.values()
-        if source.spack and source.commit not in recipes
-    ] == []
+    commits = [source.commit for source in sources.git.values() if source.spack]
+    assert [commit for commit in commits if commit not in recipes] == []
 
 
 def test_the_command_says_what_lacks_and_exits_1(

@@ -90,11 +90,9 @@ def count_false_claims(
         if not verdicts:
             raise UserError("two toolchains that share no case and no round: not an A/A run")
         differences = sum(verdict.verdict.is_difference for verdict in verdicts.values())
-        bad_reports, claims, false_claims = (
-            bad_reports + bool(differences),
-            claims + len(verdicts),
-            false_claims + differences,
-        )
+        bad_reports += bool(differences)
+        claims += len(verdicts)
+        false_claims += differences
     return bad_reports, claims, false_claims
 
 

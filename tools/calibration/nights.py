@@ -305,10 +305,8 @@ def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterat
                     f"[{low:.2f}, {high:.2f}] have a change point; "
                     f"{SITE_SERIES * counts.worse / counts.series:.2f} are worse last night"
                 )
-                row, demand = (
-                    f"false alarms, {model}, {nights} nights",
-                    Demand(limit / SITE_SERIES, True),
-                )
+                row = f"false alarms, {model}, {nights} nights"
+                demand = Demand(limit / SITE_SERIES, True)
                 yield Estimate(row, counts.steps, counts.series, demand)
 
 

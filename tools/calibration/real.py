@@ -158,10 +158,8 @@ def judge_series(series: Sequence[np.ndarray], settings: NightSettings) -> list[
 def _alarm_support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
     low = max([point for point in points if point < at - 2], default=0)
     high = min([point for point in points if point > at + 2], default=values.size)
-    before, after = (
-        values[max(low, at - _ROC_NIGHTS) : at],
-        values[at : min(high, at + _ROC_NIGHTS)],
-    )
+    before = values[max(low, at - _ROC_NIGHTS) : at]
+    after = values[at : min(high, at + _ROC_NIGHTS)]
     return roc_separation(before, after) if min(before.size, after.size) >= 3 else 0.5
 
 

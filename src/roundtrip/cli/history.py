@@ -274,9 +274,8 @@ def _row_cells(series: JudgedSeries, result: _JudgedCampaign) -> tuple[str, ...]
     sensitivity = judgement.detectable_step_text
     if sensitivity:
         sensitivity = f"{sensitivity} {verdicts.detection_period_text}"
-    is_marked = (
-        judgement.is_recent and judgement.newest_night is None
-    )  # the last night is always new
+    # The last night is always new.
+    is_marked = judgement.is_recent and judgement.newest_night is None
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (
         series.changes_text or judgement.reason,

@@ -268,10 +268,8 @@ def _launch_confirmation(night: Runner, levels: Levels) -> None:
             notes = annotations.load_site_annotations(facts.data["site"])
             publish.attach_past_nights(bundle_path, facts, paths.reports(), notes)
             verdicts = judge_bundle_nights(data.read_bundle(bundle_path))
-        worse, cases = (
-            len(confirmation.worse_series_with_controls(verdicts)),
-            confirmation.cases_to_relaunch(verdicts),
-        )
+        worse = len(confirmation.worse_series_with_controls(verdicts))
+        cases = confirmation.cases_to_relaunch(verdicts)
         if not worse:
             return
         series, count = units.plural(worse, "series", "series"), units.plural(len(cases), "case")

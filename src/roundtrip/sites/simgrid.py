@@ -103,11 +103,9 @@ def read_platform(
 
 def _host_names(cluster: dict[str, str]) -> list[str]:
     """Names of the hosts of a `cluster`: ``radical`` is a list of numbers and of ranges."""
-    prefix, suffix, numbers = (
-        cluster["prefix"],
-        cluster["suffix"],
-        parse_number_list(cluster["radical"]),
-    )
+    prefix = cluster["prefix"]
+    suffix = cluster["suffix"]
+    numbers = parse_number_list(cluster["radical"])
     return [f"{prefix}{number}{suffix}" for number in numbers]
 
 

@@ -129,10 +129,8 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
     for number in (1, 2):
         process = run_wrapper("sacct", *SACCT_OPTIONS, run_dir=tmp_path)
         assert process.returncode == 0, process.stderr
-        assert process.stdout.splitlines() == [
-            "7|FAILED|3:0|1800000000|n[1-2]",
-            "8|COMPLETED|0:0|Unknown|",
-        ]
+        lines = process.stdout.splitlines()
+        assert lines == ["7|FAILED|3:0|1800000000|n[1-2]", "8|COMPLETED|0:0|Unknown|"]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
     (silence,) = scheduler.read_outages(tmp_path)
     assert silence.ended_by_fallback

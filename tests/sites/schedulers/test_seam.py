@@ -68,18 +68,9 @@ def test_nothing_else_knows_a_command_an_option_or_a_variable_of_slurm() -> None
 def test_a_machine_without_a_scheduler_answers_everything() -> None:
     local = schedulers.scheduler_of_reframe_name("local")
     assert local is schedulers.NO_SCHEDULER and not local.allocates_nodes
-    assert (
-        local.reframe_job_options("a")
-        == local.node_options(["n1"])
-        == local.node_count_options(2)
-        == []
-    )
-    assert (
-        local.cancel_jobs("a", {})
-        == local.collect_nodes({}, "nodes", {})
-        == local.collect_node_names()
-        == []
-    )
+    assert local.reframe_job_options("a") == local.node_options(["n1"]) == []
+    assert local.node_count_options(2) == local.cancel_jobs("a", {}) == []
+    assert local.collect_nodes({}, "nodes", {}) == local.collect_node_names() == []
     assert local.retrying_environment({"PATH": "/bin"}, 0, None) == {"PATH": "/bin"}
     assert local.displacement_reason("", "x") == "" and local.nodes_down("x", ["n1"]) == set()
     assert local.find_pending_job("a", {}, 1) is None and local.collect_maintenances({}) == []
@@ -124,11 +115,9 @@ def test_a_site_has_the_scheduler_of_its_partitions(
 ) -> None:
     other = Other()
     monkeypatch.setattr(schedulers, "SCHEDULERS", (*schedulers.SCHEDULERS, other))
-    assert (
-        schedulers.scheduler_of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}})
-        is other
-    )
-    assert schedulers.scheduler_of_site({"a": {"scheduler": "local"}}) is schedulers.NO_SCHEDULER
+    partitions = {"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}
+    assert schedulers.scheduler_of_site(partitions) is other
+    assert schedulers.scheduler_of_site({"a": partitions["a"]}) is schedulers.NO_SCHEDULER
     (tmp_path / scheduler.LOG_FILE).write_text("0 lost a othersub x\n1 back a\n")
     assert scheduler.outage_record(tmp_path)["scheduler"] == "other"
 

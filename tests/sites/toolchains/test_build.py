@@ -23,11 +23,9 @@ from roundtrip.sites.toolchains.spec import (
 )
 from roundtrip.sites.toolchains.store import AptClient, BuildError, ToolchainStore, toolchain_states
 
-SMOKE, TOOLCHAINS, MPIS = (
-    read_catalogue().smoke_names,
-    read_catalogue().toolchains,
-    read_catalogue().mpis,
-)
+SMOKE = read_catalogue().smoke_names
+TOOLCHAINS = read_catalogue().toolchains
+MPIS = read_catalogue().mpis
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 
 

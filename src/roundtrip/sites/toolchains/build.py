@@ -32,9 +32,8 @@ from roundtrip.sites.toolchains.store import (
     run_logged,
 )
 
-FEDORA_LIBRARY_FOLDER = Path(
-    "/usr/lib64"
-)  # Fedora and its derivatives have a folder for each MPI here
+#: Fedora and its derivatives have a folder for each MPI here.
+FEDORA_LIBRARY_FOLDER = Path("/usr/lib64")
 MPI_PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
@@ -354,10 +353,8 @@ def _make_toolchain(
             plan, sources, prefix, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
         supplier = "a tar file's" if spec.user_boost_tar() else f"{distributor_name()}'s"
-        origin, flags = (
-            f"built from {supplier} boost{boost.series} sources",
-            list(spec.BOOST_COMPILE_FLAGS),
-        )
+        origin = f"built from {supplier} boost{boost.series} sources"
+        flags = list(spec.BOOST_COMPILE_FLAGS)
     say("self-test: two ranks")
     check_toolchain(plan, prefix, mpi, log)
     record = {

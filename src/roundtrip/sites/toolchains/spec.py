@@ -311,10 +311,8 @@ def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
             names = " or ".join(mpi.packages)
             raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_REMEDY}")
         release = versions[package]
-        version, origin = (
-            machine.upstream_version(release),
-            f"{machine.distributor_name()} {package} {release}",
-        )
+        version = machine.upstream_version(release)
+        origin = f"{machine.distributor_name()} {package} {release}"
     elif mpi.unpacked:
         # Only the download shows the version of Debian's package; all are of this series.
         version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"

@@ -189,10 +189,8 @@ def apt_source_files() -> list[Path]:
     query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
     output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
     path_by_variable = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
-    main_file, parts = (
-        Path(path_by_variable.get("SINGLE", "")),
-        Path(path_by_variable.get("PARTS", "")),
-    )
+    main_file = Path(path_by_variable.get("SINGLE", ""))
+    parts = Path(path_by_variable.get("PARTS", ""))
     part_files = (
         sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if path_by_variable else []
     )

@@ -63,12 +63,10 @@ class Slurm(Scheduler):
     )
     commands = ("sinfo", "squeue", "sacct", "scontrol", "scancel", "sbatch")
     wrapper_folder: Path = Path(__file__).parent / "commands"
-    node_list_command, accounting_command, accounting_fallback_command, node_daemon = (
-        "sinfo",
-        "sacct",
-        "scontrol",
-        "slurmd",
-    )
+    node_list_command = "sinfo"
+    accounting_command = "sacct"
+    accounting_fallback_command = "scontrol"
+    node_daemon = "slurmd"
     spack_package, header_file, library_file = "slurm", "slurm/slurm.h", "libslurm.so"
     variable_prefix = "SLURM_"
     node_variable = "SLURMD_NODENAME"
