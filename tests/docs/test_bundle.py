@@ -25,7 +25,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answer(name: str, built: Path) -> Any:
-    """What the query of that library comes to."""
     pytest.importorskip(name)
     namespace: dict[str, Any] = {}
     exec(QUERIES[name].replace("BUNDLE", str(built)), namespace)  # noqa: S102

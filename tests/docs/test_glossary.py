@@ -40,7 +40,6 @@ PLAIN = set(_PLAIN.split())
 
 
 def terms() -> set[str]:
-    """The terms that the glossary explains, in lower case."""
     text = (DOCS / "glossary.md").read_text()
     return {term.strip().lower() for term in TERM.findall(text)}
 

@@ -22,7 +22,6 @@ UNITS = {"_s": "s", "_bytes": "bytes"}
 
 
 def tracked(*patterns: str) -> list[str]:
-    """Paths of the files that git tracks."""
     command = ["git", "ls-files", *patterns]
     return subprocess.check_output(command, cwd=CHECKOUT, text=True).splitlines()
 

@@ -14,7 +14,6 @@ from roundtrip.report import publish
 
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
-    """The folder of published reports."""
     return tmp_path / "reports"
 
 

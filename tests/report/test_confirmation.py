@@ -87,7 +87,6 @@ def read(revision: Path) -> data.BundleData:
 
 
 def alone(revision: Path) -> Path:
-    """The revision without the nights before it."""
     shutil.rmtree(revision / "bundle" / "history")
     return redigest_bundle(revision)
 
@@ -174,7 +173,6 @@ def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
 
 
 def controls(night_data: data.BundleData) -> Any:
-    """The series that are worse, with their controls."""
     return confirmation.worse_series_with_controls(history.judge_bundle_nights(night_data))
 
 
@@ -210,7 +208,6 @@ def ask(revision: Path, *arguments: str) -> tuple[str, str]:
 
 
 def page(revision: Path) -> str:
-    """The page of all nights of the reports of a revision."""
     reports = revision.parents[3]
     (revision / store.PAGE_FILE).touch()
     write.write_pages(reports)

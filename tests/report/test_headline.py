@@ -77,7 +77,6 @@ def launches(read: data.BundleData, monkeypatch: pytest.MonkeyPatch) -> pl.DataF
 
 
 def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
-    """These values are the headline of NetPIPE."""
     monkeypatch.setattr(derivation, "headline_speeds", lambda *_: values)
 
 

@@ -53,7 +53,6 @@ def settle(page: Browser) -> None:
 
 
 def choose(page: Browser, name: str, value: str, event: str = "input") -> None:
-    """Give a field of the form a value, as a reader does."""
     page.evaluate(
         f"(() => {{ const one = document.querySelector('[name={name}]'); one.value = {value!r};"
         f" one.dispatchEvent(new Event('{event}', {{bubbles: true}})); }})()"
@@ -68,7 +67,6 @@ def search(page: Browser, text: str) -> list[str]:
 
 
 def click(page: Browser, words: str, place: str = "tools") -> None:
-    """Click the button of the open series that begins with `words`."""
     buttons = f"[...{OPEN}.querySelectorAll('.{place} button')]"
     page.evaluate(f"{buttons}.find(one => one.textContent.startsWith({words!r})).click()")
 

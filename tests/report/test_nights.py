@@ -25,14 +25,12 @@ TIMES = ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
 
 
 def tree_of(folder: Path, start: str) -> Path:
-    """A run that started at some time."""
     settings: dict[str, Any] = {"sizes": [1, 64, 1024], "samples": 3, "launches": 2}
     settings |= {"environs": (ENVIRON,), "seed": sum(map(ord, start))}
     return SyntheticTree(folder / start.replace(":", ""), started=start, **settings).write().path
 
 
 def bundle_of(folder: Path, start: str) -> Path:
-    """The bundle of such a run."""
     return bundle.build_bundle(tree_of(folder, start))
 
 
@@ -46,7 +44,6 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(revision: Path) -> list[str]:
-    """Starts of the nights in the bundle of a revision."""
     file = revision / "bundle" / "history" / "nights.parquet"
     return pl.read_parquet(file)["night"].unique().sort().to_list() if file.exists() else []
 

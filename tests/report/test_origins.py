@@ -58,7 +58,6 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def series_by_key(revision: Path, reports: Path) -> dict[str, HistorySeries]:
-    """The series of the history, which has the night of `revision`."""
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     return {series.key: series for series in split_series(nights)}
 

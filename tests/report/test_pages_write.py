@@ -30,12 +30,10 @@ def history(reports: Path) -> str:
 
 
 def contents(reports: Path) -> dict[Path, bytes]:
-    """Every page."""
     return {file: file.read_bytes() for file in reports.rglob("*.html")}
 
 
 def links(page: Path) -> set[Path]:
-    """What the links of a page lead to."""
     targets = re.findall(r'href="([^"#:]+)"', page.read_text(encoding="utf-8"))
     return {(page.parent / target).resolve() for target in targets}
 

@@ -39,7 +39,6 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def revision(master: Path, tmp_path: Path) -> Path:
-    """A copy of that report."""
     shutil.copytree(master, tmp_path, dirs_exist_ok=True)
     return tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
 

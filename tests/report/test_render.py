@@ -200,7 +200,6 @@ def report(make_tree: Maker) -> Report:
 
 
 def top_of(page: str) -> str:
-    """What a page shows before its list of sections."""
     return page[page.index('id="answer"') : page.index("<nav")]
 
 

@@ -24,7 +24,6 @@ VARIABLE = "variable OMPI_MCA_btl_tcp_eager_limit"
 
 @pytest.fixture(scope="module")
 def rebuild() -> ModuleType:
-    """The program that makes all samples again."""
     spec = importlib.util.spec_from_file_location("rebuild", SAMPLES / "rebuild.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

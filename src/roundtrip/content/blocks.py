@@ -15,6 +15,7 @@ from roundtrip.content.series import series_link
 from roundtrip.stats.verdicts import VerdictColour
 from roundtrip.units import ConfidenceLevel, Quantity, count
 
+_MAX_OPEN_ROWS = 12
 StatusColour = Literal["plain", VerdictColour]
 ColumnAlign = Literal["left", "right"]
 
@@ -317,9 +318,9 @@ def text_items(*texts: str) -> BulletList:
     return BulletList(tuple((text,) for text in texts))
 
 
-def fold_if_long(summary: str, table: Table, max_rows: int = 12) -> Block:
-    """The table, in a fold if it has more than `max_rows` rows."""
-    return table if len(table.rows) <= max_rows else CollapsibleBlocks(summary, (table,))
+def fold_if_long(summary: str, table: Table) -> Block:
+    """The table, in a fold if it has more than `_MAX_OPEN_ROWS` rows."""
+    return table if len(table.rows) <= _MAX_OPEN_ROWS else CollapsibleBlocks(summary, (table,))
 
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:

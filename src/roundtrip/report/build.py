@@ -125,11 +125,9 @@ def families_section(
     items: list[RichText] = [
         (StrongText(f), f": {_DESCRIPTION_BY_FAMILY[f]}.") for f in Family if f in families
     ]
-    items += [
-        (f"Primary of study {study.name}: {study.primary_description}",)
-        for study in load_studies()
-        if study.name in study_names and study.primary_description
-    ]
+    studies = [study for study in load_studies() if study.name in study_names]
+    texts = {study.name: study.primary_description for study in studies}
+    items += [(f"Primary of study {name}: {text}",) for name, text in texts.items() if text]
     blocks = (Paragraph(_FAMILIES_NOTE), _family_table(data, verdicts), BulletList(tuple(items)))
     return ReportSection("claims", "What was tested together", blocks)
 
@@ -144,12 +142,10 @@ def _family_table(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> T
         "gets a verdict."
     )
     numbers = ["Claims", "Launches", "Fewest for any one", "Needed at once"]
-    rows = []
-    for family in Family:
-        if family_verdicts := [
-            verdict for claim, verdict in verdicts.items() if claim.family is family
-        ]:
-            rows.append(_family_row(family, family_verdicts, levels))
+    members: dict[Family, list[ClaimVerdict]] = {family: [] for family in Family}
+    for claim, verdict in verdicts.items():
+        members[claim.family].append(verdict)
+    rows = [_family_row(family, group, levels) for family, group in members.items() if group]
     if data.is_sequential:
         caption = (
             "The run went on until its claims were decided, so no number of launches was planned."
@@ -196,11 +192,9 @@ def build_report(data: BundleData, correction: Correction | None = None) -> Repo
     """Judge the claims of all studies together; return the report, noting `correction`."""
     sections = list(_sections_of_report(data))
     verdicts = judge_report_claims(data, sections)
-    headlines = {
-        study.name: values
-        for section in sections
-        if (study := section.study) and (values := headline.study_headline(data, study))
-    }
+    studies = [section.study for section in sections if section.study]
+    values = {study.name: headline.study_headline(data, study) for study in studies}
+    headlines = {name: value for name, value in values.items() if value}
     chapters = [section.audited_section(verdicts, headlines) for section in sections]
     parts = [chapter.section for chapter in chapters]
     if families := families_section(data, verdicts):

@@ -37,8 +37,6 @@ def tree(make_tree: Callable[..., SyntheticTree]) -> Callable[..., SyntheticTree
 
 @pytest.fixture
 def between(sources: side.Sources) -> Callable[..., Comparison]:
-    """Compares what two specs name."""
-
     def run(base: Any, new: Any, **options: Any) -> Comparison:
         return compare(sources.side(str(base)), sources.side(str(new)), **options)
 
@@ -46,7 +44,6 @@ def between(sources: side.Sources) -> Callable[..., Comparison]:
 
 
 def sides(run: SyntheticTree, *toolchains: str) -> list[str]:
-    """The specs of two toolchains of a run."""
     return [f"{run.path}:toolchain={name}" for name in toolchains or (OPENMPI, MPICH)]
 
 

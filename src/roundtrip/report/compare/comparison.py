@@ -71,11 +71,9 @@ def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
         kinds = [{case.kind for case in cases} for cases in (base_cases, new_cases)]
         if base_cases and new_cases and kinds[0].isdisjoint(kinds[1]):
             base_case, new_case = base_cases[0], new_cases[0]
-            refusals.append(
-                f"{base_case.name}: {base_case.kind or MEASURED_LABEL} and "
-                f"{new_case.kind or MEASURED_LABEL}: emulated and simulated values are compared "
-                "with their kind only"
-            )
+            kind, new_kind = (case.kind or MEASURED_LABEL for case in (base_case, new_case))
+            reason = "emulated and simulated values are compared with their kind only"
+            refusals.append(f"{base_case.name}: {kind} and {new_kind}: {reason}")
     return pairs, refusals
 
 
@@ -124,19 +122,12 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     for series, why in reasons.items():
         row = _row_without_claim(series, values, levels, why)
         if verdict := verdicts.get(series):
-            ratios_missing = None
+            missing, limits = None, levels.for_study(series.study)
             if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
-                ratios_missing = forecast_rounds(
-                    ratios[series], levels.for_study(series.study), len(verdicts), decided_count
-                )
-            row = replace(
-                row,
-                ratio=verdict.interval.median,
-                verdict=verdict,
-                why="",
-                ratios_missing=ratios_missing,
-                rounds_per_ratio=2 if new.data.is_abba else 1,
-            )
+                missing = forecast_rounds(ratios[series], limits, len(verdicts), decided_count)
+            rounds = 2 if new.data.is_abba else 1
+            row = replace(row, ratio=verdict.interval.median, verdict=verdict, why="")
+            row = replace(row, ratios_missing=missing, rounds_per_ratio=rounds)
         rows.append(row)
     matched_ids = {id(case) for pair in pairs for case in pair}
     removed, added = (

@@ -189,12 +189,9 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     )
     if not rows:
         return
-    columns = (
-        Column("Series"),
-        *number_columns("Night before", "Last night"),
-        Column("Last night / night before", "right", base_name="Night before"),
-        Column("Distance", "right"),
-    )
+    ratio = Column("Last night / night before", "right", base_name="Night before")
+    values = number_columns("Night before", "Last night")
+    columns = (Column("Series"), *values, ratio, Column("Distance", "right"))
     caption = f"The two newest nights; no verdict. {answers.DISTANCE_NOTE}"
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
@@ -233,10 +230,8 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         return
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night: no single night is the cause.",))
-    rows = tuple(
-        (_series_cell(series), _series_cell(series, f"times {series.judgement.ratio_text}", "warn"))
-        for series in judged_series
-    )
+    texts = [(series, f"times {series.judgement.ratio_text}") for series in judged_series]
+    rows = tuple((_series_cell(one), _series_cell(one, text, "warn")) for one, text in texts)
     caption = "Level in a year over the level today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
     yield fold_if_long(f"{len(rows)} series that drift", table)
@@ -268,12 +263,9 @@ def _newest_row(series: JudgedSeries) -> tuple[Cell, ...]:
         Quantity(value=value, unit=Unit.PURE_NUMBER, decimals=3)
         for value in (newest.ratio, newest.low, newest.high)
     )
-    return (
-        _series_cell(series),
-        Cell(str(verdict), verdict.colour),
-        _series_cell(series, ratio, "warn"),
-        _series_cell(series, (low, " to ", high)),
-    )
+    names = _series_cell(series), Cell(str(verdict), verdict.colour)
+    expected = _series_cell(series, (low, " to ", high))
+    return *names, _series_cell(series, ratio, "warn"), expected
 
 
 def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -311,7 +303,7 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
     if labels:
         share = f"{units.plural(len(labels), 'series')} of earlier nights"
         items.append(f"{share} were not measured this night: {_first_titles(labels)}.")
-    night_rows = data.past_nights.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
+    night_rows = data.past_nights.nights.filter(nodes="", foreign=False)
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"The nodes of {count} are not known.")

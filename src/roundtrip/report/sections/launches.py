@@ -253,10 +253,10 @@ def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[B
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
-    rows = [
-        text_cells(row["launch"], labels.add_label(row["toolchain"], row), row["disturbed_why"])
-        for row in launches.iter_rows(named=True)
-    ]
+    rows = []
+    for row in launches.iter_rows(named=True):
+        toolchain = labels.add_label(row["toolchain"], row)
+        rows.append(text_cells(row["launch"], toolchain, row["disturbed_why"]))
     caption = "Something other than the benchmark used the machine during these launches."
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"

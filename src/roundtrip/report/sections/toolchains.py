@@ -125,12 +125,8 @@ class ToolchainsSection:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             panel_answers = [make_answer("Toolchains: ", text)]
         else:
-            panel_answers = [
-                make_answer(
-                    self._pair_title(pair), f": {self._describe_verdict_counts(pair, verdicts)}."
-                )
-                for pair in pairs
-            ]
+            texts = [(pair, self._describe_verdict_counts(pair, verdicts)) for pair in pairs]
+            panel_answers = [make_answer(self._pair_title(p), f": {text}.") for p, text in texts]
         return ReportSection(
             "toolchains",
             "Toolchains compared",
@@ -178,12 +174,9 @@ class ToolchainsSection:
         ]
         one, other = (self._toolchains.title_by_environ[environ] for environ in pair)
         base = f"{other} (base)"
-        columns = (
-            *text_columns("Case", "What"),
-            *number_columns(one, base),
-            Column("Ratio of speeds", "right", base_name=base),
-            *number_columns("q", "Rounds"),
-        )
+        values = (*text_columns("Case", "What"), *number_columns(one, base))
+        ratio = Column("Ratio of speeds", "right", base_name=base)
+        columns = (*values, ratio, *number_columns("q", "Rounds"))
         caption = self._level.fill_caption(
             f"{self._pair_title(pair)}: medians over the rounds that launched both, and the median "
             f"of the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
