@@ -105,14 +105,6 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
         ["Open MPI, 2 ranks in one node", "13.5 [10.0, 17.0]", "23.5 [20.0, 27.0]", "8"],
         ["Open MPI, 4 ranks in one node", "11.0 (no CI, n = 3)", "–", "3"],  # noqa: RUF001
     ]
-    assert {quantity.label for row in table.rows for quantity in row[1].quantities} == {"measured"}
-
-
-def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
-    emulation = setting_rows({"nodes": 2})
-    table = table_of(MeasuredCase("Barrier@a", {"mpi": 10}, row_changes={"emulation": emulation}))
-    (quantity,) = table.rows[0][1].quantities
-    assert (quantity.label, quantity.better_direction) == ("EMULATED NODES", "lower")
 
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:

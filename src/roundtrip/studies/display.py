@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TypeVar
 
@@ -69,13 +69,11 @@ def interval_cell(
     fallback: Cell = NO_VALUE_CELL,
     base_name: str = "",
     series_key: str = "",
-    emulation_label: str = "",
 ) -> Cell:
     """An interval times `scale`, or the `fallback`; the other parameters are as of `Quantity`."""
     if interval is None:
         return fallback
-    quantity = Quantity.from_interval(interval, unit, scale, base_name, series_key)
-    return Cell(replace(quantity, emulation_label=emulation_label))
+    return Cell(Quantity.from_interval(interval, unit, scale, base_name, series_key))
 
 
 def point_cell(
@@ -196,8 +194,8 @@ def interval_table(
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
-        series_key, label = panels.point_series_key(panel, arm, size), panel.emulation_label
-        return interval_cell(interval, unit, scale, series_key=series_key, emulation_label=label)
+        series_key = panels.point_series_key(panel, arm, size)
+        return interval_cell(interval, unit, scale, series_key=series_key)
 
     rows: list[tuple[Cell, ...]] = []
     for panel in panels.panels:
