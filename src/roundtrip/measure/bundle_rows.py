@@ -65,8 +65,7 @@ TIMING_COLUMNS = tuple(f"timing_{name}" for name in TimingRecord.model_fields)
 
 
 def _simulation_rule(name: str, is_required: bool) -> CellRule:
-    """Return the rule that only simulated launches that passed have a value there, or all of
-    them."""
+    """Return the rule that only passed simulated launches have a value, all if it is required."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
     condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated

@@ -267,7 +267,7 @@ def make_tables(records: Iterable[JsonObject]) -> Tables:
 
 
 def make_frame(rows: Sequence[JsonObject], schema: Schema) -> pl.DataFrame:
-    """Return a table with the columns `schema`: those that a row lacks are null."""
+    """Return a table with the columns `schema`: null if a row lacks one; others are lost."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 

@@ -202,7 +202,7 @@ _MAX_MESSAGE_LENGTH = 160
 
 def describe_first_failure(error: str) -> str:
     """Describe which rank failed first, by a launcher's standard error: ``rank 1 on n7 failed
-    first: Segmentation fault; last words: ...``, or its last line if it names no rank."""
+    first: Segmentation fault; last words: ...``; its last line if it names none; "" if empty."""
     matches = (pattern.search(error) for pattern in _FAILED_RANK_PATTERNS)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:

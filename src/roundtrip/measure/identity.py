@@ -134,7 +134,7 @@ def describe_file(file: str) -> str:
 
 
 def fact_change_reason(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
-    """Return the mismatch of a fact (subject, name) that changed since `since`."""
+    """Return the mismatch of a fact (subject, name) that changed since launch or time `since`."""
     owner, fact = subject
     return MISMATCH_PREFIX + printable(
         f"{owner}: {fact} was {_printable_value(before)} {since}, and is {_printable_value(now)}"

@@ -36,7 +36,7 @@ def _publish_host(redactor: Redactor, data: Any, field_path: str) -> Any:
 
 
 def _publish_digest(redactor: Redactor, data: Any, field_path: str) -> Any:
-    """Return a digest of the data, and note a credential."""
+    """Return a digest of the data; a credential adds `field_path` to `credential_fields`."""
     if data in (None, "", []):
         return data
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)

@@ -88,7 +88,7 @@ def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[li
 def launch_command(
     site: Site, cases: Sequence[ExpectedCase], folder: Path, run_name: str
 ) -> list[str]:
-    """Return ReFrame's command line that launches each of a group of cases once."""
+    """ReFrame's command line for one launch of each of a group of cases; it writes to `folder`."""
     case, nodes = cases[0].case, cases[0].nodelist
     manager = schedulers.scheduler_of_partition(site.partitions[case.partition])
     node_options = manager.node_options(nodes) if nodes else []
