@@ -161,6 +161,7 @@ def test_the_fast_and_the_slow_path_accept_the_same_language(body: bytes) -> Non
     fast_frame = samples._parse_fast(body)
     slow_frame, problems = samples._parse_lines(body, 1, Path("f"))
     assert (fast_frame is not None) == (not problems)
+    assert not (slow_frame["value"] <= 0).any()
     if fast_frame is not None:
         assert fast_frame.equals(slow_frame)
 

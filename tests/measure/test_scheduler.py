@@ -191,7 +191,7 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     (run_dir / scheduler.LOG_FILE).write_text(text, encoding="utf-8", errors="replace")
     assert "rounds/001/x" in scheduler.folders_of_unknown_jobs(run_dir)
     assert scheduler.nodes_down_by_folder(run_dir)["rounds/002/y"] == ("a1", "a2")
-    scheduler.outage_record(run_dir)
+    scheduler.describe_outage_record(scheduler.outage_record(run_dir))
 
 
 #: As a job of two nodes left it that a partition of a higher tier preempted (Slurm 22.05).

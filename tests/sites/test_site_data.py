@@ -178,6 +178,7 @@ def test_a_base_that_two_others_have_is_laid_once(sites: Path) -> None:
     assert (partition.max_jobs, partition.access[-1]) == (2, "--switches=1@10:00")
 
 
+NO_SCHEDULER = "partition.infiniband: 'scheduler' is missing"
 NO_TABLE = "partition.ib-rc.extras: input should be a table"
 OTHER_ITEMS = '"..." is the first item of a list that extends another'
 WRONG_ORDER = 'base: the scheduler\'s comes before the fabric\'s: base = ["slurm", "infiniband"]'
@@ -197,7 +198,7 @@ FORMER = "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\n"
         (BASES, '["slurm", 3]', "base", "base: there is no '3'; there are: ethernet"),
         (BASES, f"{BASES[:-1]}, 'tcp']", "base", "base: 'infiniband' and 'tcp' are fabrics: right"),
         (BASES, '["infiniband", "slurm"]', "base", WRONG_ORDER),
-        ('scheduler = "local"\n', "", "[partition.infiniband]", "partition.infiniband"),
+        ('scheduler = "local"\n', "", "[partition.infiniband]", NO_SCHEDULER),
         ("", SIZE, 'nodes = "4"', "partition.ib-rc.extras.nodes: input"),
         ("", EXTRAS, "extras = []", NO_TABLE),
         # Other items of a list would be lost, and a table beside one of its former name.
@@ -208,7 +209,8 @@ FORMER = "[slurm_partition.a]\nnodes = 2\n[scheduler_partition.b]\n"
 def test_a_fault_has_its_line(sites: Path, old: str, new: str, line: str, fault: str) -> None:
     """Of the text in which `new` replaces `old`, or is added, with the fault in this line."""
     files = [sites / name / "site.toml" for name in ("infiniband", "odin")]
-    file, text = next((file, text) for file in files if old in (text := file.read_text()))
+    file = next(file for file in files if old in file.read_text())
+    text = file.read_text()
     text = text.replace(old, new) if old else text + new
     (number,) = (n for n, item in enumerate(text.splitlines(), 1) if item.startswith(line))
     with pytest.raises(UserError, match=re.escape(f"{file}:{number}: {fault}")):

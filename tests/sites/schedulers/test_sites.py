@@ -135,7 +135,7 @@ def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
         ("mixed", "--exclusive", "--constraint=thin", "no node of 'grid' has the feature 'thin'"),
         ("mixed", "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
         ("tree", "P_ACCOUNT=hpc", "P_ACCOUNT=x", "no account 'x' for you; there are: hpc, root"),
-        ("tree", "P_ACCOUNT=hpc", "P_ACCOUNT=root", "'tcp': 'grid' takes no account 'root', only"),
+        ("tree", "P_ACCOUNT=hpc", "P_ACCOUNT=root", "'grid' takes no account 'root', only hpc"),
         ("tree", "PARTITION=service", "PARTITION=nights", "N: there is no partition 'nights'"),
         ("tree", "TIMELIMIT=60", "TIMELIMIT=1-0", "T: 1440 minutes, and 'service' allows 60"),
         ("tree", "SBATCH_ACCOUNT", "SBATCH_QOS=x SBATCH_ACCOUNT", "there is no QOS 'x' for you"),
