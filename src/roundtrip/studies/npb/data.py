@@ -80,11 +80,6 @@ class Series:
         return f"{self.problem_name}{self._source_suffix}"
 
     @property
-    def problem_and_ranks(self) -> str:
-        """``CG.A on 2 ranks``."""
-        return f"{self.benchmark}.{self.problem_class} on {units.plural(self.ranks, 'rank')}"
-
-    @property
     def planned_series(self) -> Series:
         """The series without the fields that are unknown of a launch that never ran."""
         return replace(self, shares_processors=False, toolchain="", has_real_nodes=True)

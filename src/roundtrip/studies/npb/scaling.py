@@ -359,8 +359,9 @@ def source_warnings(verdicts: SeriesVerdicts) -> Iterator[str]:
         suffix = f", {_source_setting(claim)}" if len(settings) > 1 else ""
         doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
         ratio = units.interval_text(verdict.interval)
-        subject = f"{claim.series.problem_and_ranks}{suffix}"
-        yield f"slower than official NPB 3.4: {subject}, {ratio}{doubt}"
+        problem = f"{claim.series.benchmark}.{claim.series.problem_class}"
+        ranks = units.plural(claim.series.ranks, "rank")
+        yield f"slower than official NPB 3.4: {problem} on {ranks}{suffix}, {ratio}{doubt}"
 
 
 def _source_setting(claim: SeriesClaim) -> str:
