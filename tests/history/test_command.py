@@ -106,7 +106,7 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     assert all(record["accepted"] for record in records(reports))
 
 
-def test_all_shows_what_did_not_change_and_cuts_off_no_name(reports: Path) -> None:
+def test_all_shows_what_did_not_change(reports: Path) -> None:
     piped_output = history(SITE, "--all", "--reports", reports, columns="").stdout
     narrow_output = history(SITE, "--all", "--reports", reports, columns="60").stdout
     assert piped_output.count(ENVIRON) == 30 and piped_output.count("package libucx0: 1.13") == 2
