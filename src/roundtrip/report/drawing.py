@@ -247,7 +247,8 @@ class Drawing(Frame):
             x, side = (self.left, 1) if is_low else (self.right, -1)
             shape = TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT
             yield svg.point_element(shape, x + 6 * side, spot[1], _MIN_ROW_POINT_RADIUS)
-            words, place = str(units.pure_number(value)), (x + 14 * side, spot[1] + 4.5)
+            words = str(units.pure_number(value))
+            place = x + 14 * side, spot[1] + 4.5
             anchor = "start" if is_low else "end"
             yield svg.text_element(words, *place, text_anchor=anchor, stroke="none")
 

@@ -122,7 +122,8 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     for series, why in reasons.items():
         row = _row_without_claim(series, values, levels, why)
         if verdict := verdicts.get(series):
-            missing, limits = None, levels.for_study(series.study)
+            missing = None
+            limits = levels.for_study(series.study)
             if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
                 missing = forecast_rounds(ratios[series], limits, len(verdicts), decided_count)
             rounds = 2 if new.data.is_abba else 1
@@ -166,7 +167,8 @@ def _form_ratios(
     """By series, the ratios that are claimed; and why nothing is claimed of a series without."""
     ratios, reasons = {}, {}
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
-    run_values, is_abba = {**values[0], **values[1]}, new.data.is_abba
+    run_values = {**values[0], **values[1]}
+    is_abba = new.data.is_abba
     for pair in pairs:
         pairing = None
         if is_one_run and not pair[0].simulated:

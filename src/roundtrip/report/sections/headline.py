@@ -160,8 +160,9 @@ def _values_by_row(
 ) -> dict[_RowKey, dict[str, list[_ValueOfLaunch]]]:
     rows: dict[_RowKey, Any] = defaultdict(lambda: defaultdict(list))
     for launch, point, value in headline_values(data, study):
-        names, kind = (point.what, point.size_bytes), (point.unit, point.lower_is_better)
-        row = _RowKey(*names, *_setting_and_label(launch), *kind)
+        setting = _setting_and_label(launch)
+        kind = point.unit, point.lower_is_better
+        row = _RowKey(point.what, point.size_bytes, *setting, *kind)
         rows[row][launch["environ"]].append((launch, value))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 

@@ -302,7 +302,8 @@ def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
     odd_clocks = node_faults.wrong_clock_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
     )
-    odd_nodes, level = [clock.node for clock in odd_clocks], limits.statistics.confidence_level
+    odd_nodes = [clock.node for clock in odd_clocks]
+    level = limits.statistics.confidence_level
     return node_history.node_verdicts(pairs, odd_nodes, limits.nodes, level)
 
 
