@@ -51,7 +51,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"--accept"', '"--reason"', '"--all"', '"--since"'),
     ),
     r"roundtrip history SITE nightly --all --series .*": (
-        "tests/history/test_command.py::test_all_shows_what_did_not_change_and_cuts_off_no_name",
+        "tests/history/test_command.py::test_all_shows_what_did_not_change",
         *('"--all"', '"--series"'),
     ),
     r"roundtrip nodes SITE --drain-command": (
