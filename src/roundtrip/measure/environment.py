@@ -79,7 +79,7 @@ def _write_new_version(file: Path, text: str) -> None:
 
 
 def record_pinned_digests(tree: RunTree) -> None:
-    """Write the sha256 of the pinned files to state.json, unless a resumed run has them."""
+    """Write the sha256 of pinned files, after all builds, to state.json, once for a run."""
     if tree.state.get("pins"):
         tree.write_state(stopped=None)
         return
