@@ -327,11 +327,8 @@ def push_to_caches(card: Card) -> None:
         if cache and hashes:
             cache.mkdir(parents=True, exist_ok=True)
             arguments = ["buildcache", "push", "--unsigned", "--only=package", "--update-index"]
-            run(
-                card.spack_command(*arguments, cache.as_uri(), *hashes),
-                card.checkout,
-                card.environment,
-            )
+            command = card.spack_command(*arguments, cache.as_uri(), *hashes)
+            run(command, card.checkout, card.environment)
 
 
 def install_root(card: Card) -> str:

@@ -86,11 +86,8 @@ def _add_fault(fault: Any) -> None:
     add = fault.add_argument
     add("--latency", type=spec.parse_rtt, help="that its cable adds each way, 0..100ms")
     add("--loss", type=spec.parse_loss, help="share of frames that its cable loses each way: 0.5%%")
-    add(
-        "--cpu",
-        type=spec.parse_cpu,
-        help="share of a processor that its programs have: 25%%..6400%%",
-    )
+    share = "share of a processor that its programs have: 25%%..6400%%"
+    add("--cpu", type=spec.parse_cpu, help=share)
     cable = "let our link program be its cable, also where that adds and loses nothing"
     add("--cable", action="store_true", default=None, help=cable)
     add("--clear", action="store_true", help="take all its faults away")

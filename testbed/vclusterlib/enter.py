@@ -27,10 +27,8 @@ def exec_on_head(state: State, command: list[str]) -> NoReturn:
     head_pid = _require_head_pid(state)
     _require_shared(folder, head_pid, state)
     cgroup.join_cluster(state)
-    _exec(
-        [*_head_prefix(state, head_pid), *_command_in_folder(folder, command)],
-        inner_environment(state),
-    )
+    prefix = _head_prefix(state, head_pid)
+    _exec([*prefix, *_command_in_folder(folder, command)], inner_environment(state))
 
 
 def exec_on_node(state: State, name: str, command: list[str]) -> NoReturn:
@@ -98,17 +96,8 @@ def _require_shared(folder: str, head_pid: int, state: State) -> None:
 
 def _head_prefix(state: State, head_pid: int) -> list[str]:
     user = ["-U", "--preserve-credentials"] if state.spec().rootless else []
-    return [
-        "nsenter",
-        "-t",
-        str(head_pid),
-        *user,
-        *_NAMESPACE_OPTIONS,
-        "--",
-        "setpriv",
-        "--pdeathsig",
-        "TERM",
-    ]
+    prefix = ["nsenter", "-t", str(head_pid), *user, *_NAMESPACE_OPTIONS, "--"]
+    return [*prefix, "setpriv", "--pdeathsig", "TERM"]
 
 
 def _command_in_folder(folder: str, command: list[str]) -> list[str]:

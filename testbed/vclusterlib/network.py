@@ -94,13 +94,8 @@ def _wan_lines(engine: str) -> list[str]:
     else:
         lines = ["link add wA type veth peer name pA", "link add wB type veth peer name pB"]
         lines += [_up_line("wA"), _up_line("wB")]
-    return [
-        *lines,
-        "link set pA master brA",
-        "link set pB master brB",
-        _up_line("pA"),
-        _up_line("pB"),
-    ]
+    lines += ["link set pA master brA", "link set pB master brB"]
+    return [*lines, _up_line("pA"), _up_line("pB")]
 
 
 def _neighbour_lines(

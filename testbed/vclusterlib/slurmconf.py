@@ -234,12 +234,8 @@ def next_first_job(state: State) -> int:
 def start_accounting(daemons: Daemons, state: State) -> None:
     """Start MariaDB and slurmdbd, and wait until slurmdbd knows the cluster."""
     _make_database(state)
-    command = [
-        "mariadbd",
-        *_MARIADB_OPTIONS,
-        f"--datadir={state.mysql}",
-        f"--socket={_MYSQL_SOCKET}",
-    ]
+    command = ["mariadbd", *_MARIADB_OPTIONS, f"--datadir={state.mysql}"]
+    command.append(f"--socket={_MYSQL_SOCKET}")
     command += ["--pid-file=/run/mysqld/mariadbd.pid", "--skip-networking", "--skip-grant-tables"]
     command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=900"]
     command += ["--innodb-buffer-pool-size=32M", "--performance-schema=0"]

@@ -170,13 +170,8 @@ def _version_search_row(
     for _ in range(SEARCHES):
         change_version = int(rng.integers(1, count))
         noise = start_noise(rng)
-        result = simulate(
-            find_changes(count, step / 4),
-            partial(_version_effect, change_version, step),
-            noise,
-            rng,
-            BUDGET,
-        )
+        version_effect = partial(_version_effect, change_version, step)
+        result = simulate(find_changes(count, step / 4), version_effect, noise, rng, BUDGET)
         is_whole = result.ends_differ and not result.open_intervals
         is_right = [change.after for change in result.changes] == [change_version]
         # An open interval must hold the change; else a decision was wrong.

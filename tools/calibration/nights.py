@@ -221,12 +221,8 @@ class SimulatedSite:
 
     def logs(self) -> np.ndarray:
         """Generate the logarithms of all nights [series, nights], with the change."""
-        key = [
-            self.seed,
-            list(MODEL_AND_LIMITS_BY_NAME).index(self.model),
-            self.nights,
-            self.site_number,
-        ]
+        model_number = list(MODEL_AND_LIMITS_BY_NAME).index(self.model)
+        key = [self.seed, model_number, self.nights, self.site_number]
         model, _ = MODEL_AND_LIMITS_BY_NAME[self.model]
         rng = np.random.default_rng(key)
         values = model(rng, self.series, self.nights)

@@ -217,11 +217,8 @@ def _draw_panel(
         **detectors,
     }
     for lane, detector in enumerate(names):
-        colour = (
-            _ROUNDTRIP_COLOURS
-            if not lane
-            else _DETECTOR_COLOURS[(lane - 1) % len(_DETECTOR_COLOURS)]
-        )
+        other_colours = _DETECTOR_COLOURS[(lane - 1) % len(_DETECTOR_COLOURS)]
+        colour = other_colours if lane else _ROUNDTRIP_COLOURS
         top = _HEAD + _HEIGHT + _LANE * lane
         places = [xs[night] for night in nights_by_detector.get(detector, ())]
         begin = top + 3 if lane else _HEAD  # Roundtrip's marks also cross the points

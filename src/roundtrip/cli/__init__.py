@@ -96,13 +96,8 @@ class _Commands(TyperGroup):
                     [(f"{name:<18}", summary) for name, (_, summary) in section.items()]
                 )
         with formatter.section("Options"):
-            formatter.write_dl(
-                [
-                    (record[0], record[1])
-                    for parameter in self.params
-                    if (record := parameter.get_help_record(ctx))
-                ]
-            )
+            records = (parameter.get_help_record(ctx) for parameter in self.params)
+            formatter.write_dl([(record[0], record[1]) for record in records if record])
         formatter.write(f"\nExamples:\n{_HELP_EXAMPLES}\n\nroundtrip COMMAND --help says more.\n")
 
 

@@ -133,14 +133,8 @@ def _judge_campaign(
     except UserError as error:
         print_warning(printable(str(error)))
     signatures = signature.describe_signatures(ledger.signatures)
-    return _JudgedCampaign(
-        campaign,
-        verdicts,
-        _matching_series(verdicts, series),
-        relaunch,
-        signatures,
-        ledger.unmatched_renamings,
-    )
+    matches, renamings = _matching_series(verdicts, series), ledger.unmatched_renamings
+    return _JudgedCampaign(campaign, verdicts, matches, relaunch, signatures, renamings)
 
 
 def _warn_of_renamings(results: Sequence[_JudgedCampaign]) -> None:
@@ -254,10 +248,8 @@ def _print_pairs(result: _JudgedCampaign, everything: bool, hosts: HostNames) ->
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
         label = hosts.insert_names(_series_name(pair.series))
-        table.add_row(
-            label,
-            *map(str, (pair.night_before_value, pair.last_night_value, pair.ratio, pair.distance)),
-        )
+        values = (pair.night_before_value, pair.last_night_value, pair.ratio, pair.distance)
+        table.add_row(label, *map(str, values))
     common.print_table(table)
     if len(pairs) > limit:
         which = (

@@ -94,11 +94,10 @@ def run(
         outcome = _finish(plan, run_tree, in_time, resume_command)
     is_decided = True
     if outcome.counts.passed_by_case:
-        is_decided = (
-            _publish(plan, run_tree, outcome.is_complete, is_stopped)
-            if report
-            else _leave_unjudged(plan, run_tree, outcome)
-        )
+        if report:
+            is_decided = _publish(plan, run_tree, outcome.is_complete, is_stopped)
+        else:
+            is_decided = _leave_unjudged(plan, run_tree, outcome)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
 
 

@@ -143,11 +143,8 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     scheduler = schedulers.scheduler_of_site(site.partitions)
     cluster = scheduler.collect_cluster()
-    findings = [
-        *check_site_files(site),
-        *check_partitions(site),
-        *scheduler.check_site(site, cluster),
-    ]
+    findings = [*check_site_files(site), *check_partitions(site)]
+    findings += scheduler.check_site(site, cluster)
     environment = site.checkout / "spack.yaml"
     if folder := site.spack_folder:
         try:
@@ -253,11 +250,9 @@ def _check_node_interfaces(
         intersection = set.intersection(*interfaces.values())
         names = ", ".join(sorted(interfaces[bad_hosts[0]])) or "none"
         fault = f"there is no interface '{interface}' on {bad_hosts[0]}: {names}"
-        lines = (
-            [SettingLine("values", "interface", intersection.pop())]
-            if len(intersection) == 1
-            else []
-        )
+        lines = []
+        if len(intersection) == 1:
+            lines.append(SettingLine("values", "interface", intersection.pop()))
         result.add_fault(f"nodes of {target.partition}", fault, lines)
     return matches
 

@@ -121,10 +121,8 @@ def _readme_text(
     """Return the text of the site's ``README.md``; `partitions` are those to measure on."""
     if partitions:
         names = ", ".join(f"`{item}`" for item in partitions)
-        fact_lines = [
-            *fact_lines,
-            f"measured: {names}; `roundtrip site new --partition` takes others",
-        ]
+        measured = f"measured: {names}; `roundtrip site new --partition` takes others"
+        fact_lines = [*fact_lines, measured]
     parts = [f"# Site `{name}`", "Written by `roundtrip site new`."]
     for title, items in (
         ("Found:", fact_lines),

@@ -235,11 +235,8 @@ def write_timed_section(index: Path, folder: Path) -> Trace:
     folder.mkdir(parents=True)
     for rank, file in enumerate(files):
         with (folder / f"rank-{rank}.txt").open("w") as out:
-            head = [
-                "init",
-                f"alltoallv {counts} {counts} {_BYTE_TYPE_NUMBER} {_BYTE_TYPE_NUMBER}",
-                "barrier",
-            ]
+            collective = f"alltoallv {counts} {counts} {_BYTE_TYPE_NUMBER} {_BYTE_TYPE_NUMBER}"
+            head = ["init", collective, "barrier"]
             out.writelines(f"{rank} {line}\n" for line in head)
             out.writelines(f"{' '.join(words)}\n" for words in _timed_section_actions(file, rank))
             out.write(f"{rank} finalize\n")

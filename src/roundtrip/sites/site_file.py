@@ -190,11 +190,8 @@ def _repeat_partitions(
             for size_key in size:
                 if source := key_lines.get(("scheduler_partition", name, size_key)):
                     key_lines[("partition", copy, "extras", size_key)] = source
-            copies[copy] = {
-                **table,
-                "extras": extras,
-                _PLACEHOLDERS_KEY: {"partition": name, **values},
-            }
+            placeholders = {"partition": name, **values}
+            copies[copy] = {**table, "extras": extras, _PLACEHOLDERS_KEY: placeholders}
     return copies
 
 
@@ -213,11 +210,8 @@ def _fill_partition(
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
     placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
     other_fields = {field: value for field, value in table.items() if field != "extras"}
-    return {
-        "name": name,
-        **_fill_placeholders(other_fields, placeholders, path, error_at),
-        "extras": extras,
-    }
+    filled_fields = _fill_placeholders(other_fields, placeholders, path, error_at)
+    return {"name": name, **filled_fields, "extras": extras}
 
 
 def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:

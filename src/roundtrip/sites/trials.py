@@ -273,11 +273,9 @@ def _trial_of_case(
     if build and build["result"] == "fail":
         return Trial(target, command, None, f"it does not compile: {_failure_reason(build)}")
     output = parse_trial_output(case["job_stdout"], case["job_stderr"])
-    return (
-        Trial(target, command, output)
-        if output.ranks
-        else Trial(target, command, None, _failure_reason(case))
-    )
+    if output.ranks:
+        return Trial(target, command, output)
+    return Trial(target, command, None, _failure_reason(case))
 
 
 def _failure_reason(case: dict[str, Any]) -> str:

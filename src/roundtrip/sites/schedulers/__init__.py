@@ -32,10 +32,8 @@ def scheduler_of_site(partitions: Mapping[str, Mapping[str, Any]]) -> Scheduler:
 
 def scheduler_of_reframe_names(names: Iterable[str]) -> Scheduler:
     """Return the first scheduler to which ReFrame's schedulers `names` submit."""
-    return next(
-        (item for item in map(scheduler_of_reframe_name, names) if item.allocates_nodes),
-        NO_SCHEDULER,
-    )
+    candidates = map(scheduler_of_reframe_name, names)
+    return next((item for item in candidates if item.allocates_nodes), NO_SCHEDULER)
 
 
 def scheduler_of_reframe_name(scheduler: str, launcher: str = "") -> Scheduler:

@@ -142,14 +142,8 @@ _FLAGS_BY_BOOST_LIBRARY = {
 def fill_boost_headers(boost: Boost, apt_client: AptClient, folder: Path) -> None:
     """Fill `folder` with include/boost."""
     if spec.user_boost_tar() or not spec.has_apt():
-        options = ["--strip-components=1"]
-        _unpack(
-            apt_client.download_boost_tar(boost),
-            ["*/boost"],
-            folder / "include",
-            apt_client.log,
-            options,
-        )
+        tar, options = apt_client.download_boost_tar(boost), ["--strip-components=1"]
+        _unpack(tar, ["*/boost"], folder / "include", apt_client.log, options)
         return
     name = f"libboost{boost.series}-dev"
     (deb,) = apt_client.download_packages([name])
@@ -209,13 +203,8 @@ def compile_boost_libraries(
                 continue
             output = objects / library / f"{source.stem}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
-            flags = [
-                *spec.BOOST_COMPILE_FLAGS,
-                *_FLAGS_BY_BOOST_LIBRARY[library],
-                "-w",
-                "-isystem",
-                str(prefix / "include"),
-            ]
+            flags = [*spec.BOOST_COMPILE_FLAGS, *_FLAGS_BY_BOOST_LIBRARY[library], "-w"]
+            flags += ["-isystem", str(prefix / "include")]
             jobs[output] = [compiler, *flags, "-c", source, "-o", output]
     # The slowest file, a grammar, must not come last.
     order = sorted(jobs, key=lambda output: "grammar" not in output.stem)

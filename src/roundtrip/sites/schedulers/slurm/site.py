@@ -321,11 +321,8 @@ def _describe_cluster(cluster: Cluster, partitions: Sequence[SchedulerPartition]
     for name, limits in cluster.limits_by_partition.items():
         parts = [] if limits.is_up else ["does not start jobs, so left out"]
         parts += [f"for QOS {', '.join(limits.allowed_qos)} only"] if limits.allowed_qos else []
-        parts += (
-            [f"for accounts {', '.join(limits.allowed_accounts)} only"]
-            if limits.allowed_accounts
-            else []
-        )
+        if limits.allowed_accounts:
+            parts.append(f"for accounts {', '.join(limits.allowed_accounts)} only")
         if parts:
             lines.append(f"partition `{name}`: {'; '.join(parts)}")
     if cluster.max_job_s_by_qos:
