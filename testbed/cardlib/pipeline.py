@@ -294,11 +294,8 @@ def checks_not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
     ReFrame calls a run passed that had no case of them.
     """
     lines = (checkout / "runs" / "card.txt").read_text(errors="replace").splitlines()
-    case_names = [
-        line.split(") ", 1)[1].replace(" %", "%")
-        for line in lines
-        if PASSED_CASE_PATTERN.search(line)
-    ]
+    passed_lines = filter(PASSED_CASE_PATTERN.search, lines)
+    case_names = [line.split(") ", 1)[1].replace(" %", "%") for line in passed_lines]
     return [check for check in checks if not any(re.match(check, name) for name in case_names)]
 
 

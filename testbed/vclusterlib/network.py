@@ -109,10 +109,8 @@ def _neighbour_lines(
         entries = [(node.fabric_address, node.fabric_mac) for node in others]
     if local_node and management == spec.has_management_network:
         entries.append((spec.head_address, _HEAD_MAC_BY_BRIDGE["brM" if management else "brA"]))
-    return [
-        f"neigh replace {address} lladdr {mac} dev {device} nud permanent"
-        for address, mac in entries
-    ]
+    place = f"dev {device} nud permanent"
+    return [f"neigh replace {address} lladdr {mac} {place}" for address, mac in entries]
 
 
 def run_batch(program: str, script: str, namespace: str | None = None) -> None:

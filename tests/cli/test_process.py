@@ -138,11 +138,9 @@ def test_an_output_that_takes_nothing() -> None:
     [("1", "--version", 0), ("2", "xyzzy", 2), ("0", "--help", 0)],
 )
 def test_a_stream_that_is_closed(descriptor: str, arguments: str, status: int) -> None:
-    result = subprocess.run(
-        ["sh", "-c", f'exec "$0" -c "$1" {arguments} {descriptor}>&-', sys.executable, MAIN],
-        capture_output=True,
-        text=True,
-    )
+    script = f'exec "$0" -c "$1" {arguments} {descriptor}>&-'
+    command = ["sh", "-c", script, sys.executable, MAIN]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == status, result.stderr
     assert result.stderr == ""
 

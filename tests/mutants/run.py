@@ -98,12 +98,9 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     reach = _reach()[mutant.name] & seconds.keys()
     files = {test.split("::")[0] for test in reach}
     folders = f"tests/{mutant.folder.split('/')[0]}/", f"tests/{Path(mutant.file).stem}/"
-    neighbours = {
-        test
-        for test in seconds.keys() - reach
-        if test.split("::")[0] in files or test.startswith(folders)
-    }
-    rest = set() if reach else seconds.keys() - neighbours
+    others = seconds.keys() - reach
+    neighbours = {t for t in others if t.split("::")[0] in files or t.startswith(folders)}
+    rest = set() if reach else others - neighbours
     return [
         (test, seconds[test])
         for tests in (reach, neighbours, rest)

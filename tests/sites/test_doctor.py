@@ -22,11 +22,8 @@ GOOD = {"openmpi41-boost181": "good"}
 
 
 def levels(host: machine.Host) -> dict[str, str]:
-    return {
-        finding.topic: finding.level
-        for finding in doctor.diagnose_machine(host, [], GOOD)
-        if finding.level != "ok"
-    }
+    findings = doctor.diagnose_machine(host, [], GOOD)
+    return {finding.topic: finding.level for finding in findings if finding.level != "ok"}
 
 
 def test_the_recorded_virtual_machine() -> None:

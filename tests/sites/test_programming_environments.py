@@ -169,11 +169,8 @@ def test_the_one_to_one_check_names_the_odd_environment(spack_environment: Path)
     environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
     environs[2]["extras"]["spec"] = "f00dfeed"
     environs[3]["extras"].pop("spec")
-    details = [
-        item.detail
-        for item in check_one_spec_per_environment(lock, environs)
-        if item.verdict == "fault"
-    ]
+    findings = check_one_spec_per_environment(lock, environs)
+    details = [item.detail for item in findings if item.verdict == "fault"]
     assert any("'openmpi41-boost174' and 'openmpi50-boost174' are both" in d for d in details)
     assert any("is f00dfee, which is no root" in d for d in details)
     assert any(f"'{environs[3]['name']}' names no concrete spec" in d for d in details)

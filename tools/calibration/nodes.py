@@ -187,11 +187,8 @@ def _named_on_night(measures: list[NodeMeasure], night: int, settings: NodeSetti
         replace(measure, launches=measure.launches.take(measure.launches.night <= night))
         for measure in measures
     ]
-    return {
-        int(member)
-        for verdict in judge_nodes(history, settings, 0.95).outliers
-        for member in verdict.members
-    }
+    outliers = judge_nodes(history, settings, 0.95).outliers
+    return {int(member) for verdict in outliers for member in verdict.members}
 
 
 def _measures(

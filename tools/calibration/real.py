@@ -177,10 +177,8 @@ def render_picture(
     """Return the SVG of `series`, logarithms in the order of the nights by ``source/series``, with
     the change points of Roundtrip, and the `detections` of others."""
     histories = judge_series(list(series.values()), analysis.default_settings().history)
-    names = [
-        "Roundtrip",
-        *dict.fromkeys(name for detectors in detections.values() for name in detectors),
-    ]
+    others = (name for detectors in detections.values() for name in detectors)
+    names = ["Roundtrip", *dict.fromkeys(others)]
     rows = -(-len(series) // _PANEL_COLUMNS)
     high = _HEAD + _HEIGHT + _LANE * len(names) + _GAP
     content = []

@@ -194,10 +194,8 @@ def measure_blocks(seconds: float = 10.0) -> list[AATestBlock]:
             end.measure_batch_s(1000)  # warm-up: cold caches, and the other end starts
             round_trip_s = end.measure_batch_s(200) / 200
             batch_round_trips = max(1, round(_BATCH_DURATION_S / round_trip_s))
-            return [
-                end.measure_block(seconds / BLOCK_COUNT, batch_round_trips)
-                for _ in range(BLOCK_COUNT)
-            ]
+            block_s = seconds / BLOCK_COUNT
+            return [end.measure_block(block_s, batch_round_trips) for _ in range(BLOCK_COUNT)]
     finally:
         os.sched_setaffinity(0, processors)
 

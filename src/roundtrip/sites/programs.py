@@ -61,11 +61,8 @@ def linked_libraries(program: Path) -> dict[str, Path]:
 
 def find_linked_mpi(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
-    matches = {
-        file
-        for name, file in linked_libraries(program).items()
-        if re.fullmatch(MPI_LIBRARY_PATTERN, name)
-    }
+    libraries = linked_libraries(program)
+    matches = {libraries[name] for name in libraries if re.fullmatch(MPI_LIBRARY_PATTERN, name)}
     return matches.pop() if len(matches) == 1 else None
 
 

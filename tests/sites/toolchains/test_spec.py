@@ -201,11 +201,8 @@ def test_a_series_that_the_family_accepts_names_the_mpi(
     version: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_catalogue = on("debian14", monkeypatch, installed={"openmpi-bin": version})
-    mpi_names = [
-        mpi.name
-        for mpi in local_catalogue.mpis.values()
-        if mpi.is_available and "openmpi-bin" in mpi.packages
-    ]
+    mpis = [mpi for mpi in local_catalogue.mpis.values() if mpi.is_available]
+    mpi_names = [mpi.name for mpi in mpis if "openmpi-bin" in mpi.packages]
     assert mpi_names == ([name] if name else [])
     assert local_catalogue.newest_boost.name == "boost188"  # of an unknown distribution, the newest
 

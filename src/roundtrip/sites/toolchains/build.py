@@ -101,10 +101,8 @@ def fill_simulator_prefix(mpi: Mpi, apt_client: AptClient, prefix: Path) -> None
         if not library.is_symlink():
             _set_rpath(library, apt_client.log)
     (prefix / "bin").mkdir()
-    options = [
-        f"-idirafter{headers}",
-        *(f"-D{definition}" for definition in mpi.family_table.definitions),
-    ]
+    definitions = [f"-D{definition}" for definition in mpi.family_table.definitions]
+    options = [f"-idirafter{headers}", *definitions]
     for smpi_name, mpi_name in _MPI_NAME_BY_SMPI_COMPILER.items():
         for name in (smpi_name, mpi_name):
             write_wrapper(prefix / "bin" / name, [programs / smpi_name, *options])
