@@ -1,6 +1,7 @@
 """The search over facts: it names the cause of the step and its share, and seldom anything else."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,20 +17,15 @@ STEP = 0.2
 
 
 def searched(
-    effect: Callable[[frozenset[str]], float],
+    effect: Callable[[Any], float],
     step: float = STEP,
     seed: int = 1,
     spread: float = 0.01,
     budget: int = 600,
     facts: Sequence[str] = FACTS,
 ) -> Causes:
-    def of(arm: object) -> float:
-        assert isinstance(arm, frozenset)
-        return effect(arm)
-
-    return simulate(
-        find_causes(facts, step, seed), of, normal(spread), np.random.default_rng(seed), budget
-    )
+    search, rng = find_causes(facts, step, seed), np.random.default_rng(seed)
+    return simulate(search, effect, normal(spread), rng, budget)
 
 
 def test_one_cause_is_named_with_its_share() -> None:

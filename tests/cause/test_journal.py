@@ -18,27 +18,28 @@ from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import NoAnswerError
 
 
-def run(
-    folder: Path, launcher: SimulatedLauncher, search_plan: Plan | None = None, minutes: float = 5.0
-) -> object:
-    search_journal = Journal(folder)
-    if (folder / journal.PLAN).exists():
-        search_plan = search_journal.read()
-    else:
-        search_plan = search_plan or make_plan()
-        search_journal.begin(search_plan)
-    return journal.run_search(search_plan, search_journal, launcher, minutes, lambda _: None)
+def begun(search_plan: Plan, folder: Path) -> Journal:
+    """A search without a launch."""
+    search_journal = Journal(folder / "search")
+    search_journal.begin(search_plan)
+    return search_journal
+
+
+def run(folder: Path, launcher: SimulatedLauncher, minutes: float = 5.0) -> object:
+    place = folder / "search"
+    search = Journal(place) if place.exists() else begun(make_plan(), folder)
+    return journal.run_search(search.read(), search, launcher, minutes, lambda _: None)
 
 
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
     folder = tmp_path / "search"
     with pytest.raises(KeyboardInterrupt):
-        run(folder, SimulatedLauncher(interrupted_launch=40))
+        run(tmp_path, SimulatedLauncher(interrupted_launch=40))
     assert len(journal.read_entries(folder)) == 39
     with (folder / journal.LAUNCHES).open("a") as stream:
         stream.write('{"round":14,"at"')  # as a kill in the middle of a line leaves it
     launcher = SimulatedLauncher()
-    result = run(folder, launcher)
+    result = run(tmp_path, launcher)
     assert isinstance(result, Changes)
     assert [(change.before, change.after) for change in result.changes] == [(FIRST - 1, FIRST)]
     entries = journal.read_entries(folder)
@@ -47,7 +48,7 @@ def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
 
 
 def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", SimulatedLauncher())
+    result = run(tmp_path, SimulatedLauncher())
     copy, questions = journal.replay(make_plan(), journal.read_entries(tmp_path / "search"))
     assert copy == result and questions[0].arms == (0, 8)
     assert all(0 <= entry.seconds < 10 for entry in journal.read_entries(tmp_path / "search"))
@@ -56,7 +57,7 @@ def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) ->
 
 
 def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", SimulatedLauncher(failing_builds=(4,)))
+    result = run(tmp_path, SimulatedLauncher(failing_builds=(4,)))
     assert isinstance(result, Changes)
     assert result.skip_reasons == {4: "make: error?"}
     assert [(change.before, change.after) for change in result.changes] == [(3, 5)]
@@ -65,12 +66,12 @@ def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_p
 def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path) -> None:
     launcher = SimulatedLauncher(sleep_s=0.02)
     with pytest.raises(UserError, match="cannot suffice: a round takes .* right is more than"):
-        run(tmp_path / "search", launcher, minutes=0.001)
+        run(tmp_path, launcher, minutes=0.001)
     assert launcher.launched == 2
 
 
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", SimulatedLauncher(sleep_s=0.05), minutes=0.05)
+    result = run(tmp_path, SimulatedLauncher(sleep_s=0.05), minutes=0.05)
     assert isinstance(result, Changes) and not result.changes
 
 
@@ -115,7 +116,7 @@ def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
 
 def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path) -> None:
     launcher = SimulatedLauncher(sleep_s=0.01)
-    run(tmp_path / "search", launcher, minutes=0.05)
+    run(tmp_path, launcher, minutes=0.05)
     assert 2.9 < launcher.limits_s[0] <= 3
     assert max(launcher.limits_s) < 3.5 and min(launcher.limits_s) < launcher.limits_s[0] - 0.2
 
@@ -132,7 +133,7 @@ def test_launches_end_with_the_round_in_which_one_hung(tmp_path: Path) -> None:
 
     launcher = Hung()
     with pytest.raises(UserError, match="cannot suffice"):
-        run(tmp_path / "search", launcher, minutes=0.0001)
+        run(tmp_path, launcher, minutes=0.0001)
     (entry,) = journal.read_entries(tmp_path / "search")
     assert launcher.launched == 1 and entry.value is None and entry.why == "took too long"
 
@@ -149,8 +150,8 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time(tmp_path: Path, launche
             return super().launch(arm, limit_s)
 
     lines = list[str]()
-    search_journal, search_plan = Journal(tmp_path / "search"), make_plan("blame", VERSIONS[:3])
-    search_journal.begin(search_plan)
+    search_plan = make_plan("blame", VERSIONS[:3])
+    search_journal = begun(search_plan, tmp_path)
     minutes = 0.5 / 60 if not launches else 5.0
     result = journal.run_search(search_plan, search_journal, Refused(), minutes, lines.append)
     assert isinstance(result, Causes) and result.ending is Ending.UNKNOWN
@@ -164,8 +165,7 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time(tmp_path: Path, launche
     [('{"round": 0}', "round"), ("[1]", "an object"), ('{"round": 1, "value": "x"}', "value")],
 )
 def test_a_damaged_journal_is_one_line(tmp_path: Path, line: str, complaint: str) -> None:
-    search_journal = Journal(tmp_path / "search")
-    search_journal.begin(make_plan())
+    search_journal = begun(make_plan(), tmp_path)
     search_journal.add(Entry(round=1, at=0, value=0.1))
     with (search_journal.folder / journal.LAUNCHES).open("a") as stream:
         stream.write(line + "\n")
@@ -176,13 +176,6 @@ def test_a_damaged_journal_is_one_line(tmp_path: Path, line: str, complaint: str
 
 OPTION = "OMPI_MCA_a_variable_with_a_name_that_fills_the_line not set → 4096"
 FACTS = [OPTION, "MPI 1 → 2", "kernel 5 → 6", "compiler 12 → 14"]
-
-
-def begun(search_plan: Plan, folder: Path) -> Journal:
-    """A search without a launch."""
-    search_journal = Journal(folder / "search")
-    search_journal.begin(search_plan)
-    return search_journal
 
 
 def reported(folder: Path) -> Report:
