@@ -228,6 +228,13 @@ def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
     assert read(tmp_path).warnings == site_ledger.warnings  # with a cache too
 
 
+def test_warnings_are_in_the_order_of_nights(tmp_path: Path) -> None:
+    for revision in NightWriter(tmp_path, series=1).write(9):
+        twice(revision)
+    warnings = read(tmp_path).warnings
+    assert len(warnings) == 9 and list(warnings) == sorted(warnings)
+
+
 def test_a_decoder_that_dies_is_a_warning_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,7 +233,8 @@ def _read_revisions(
                 warnings.append(f"{revision.path}: {reason}")
         part, faults = published.join_nights(batch, level)
         additions = additions.joined(part)
-        warnings += [f"{revisions[digest].path}: {fault}" for digest, fault in faults.items()]
+        faulty = (each for each in decodable if each.digest in faults)
+        warnings += [f"{each.path}: {faults[each.digest]}" for each in faulty]
     series = nodes.node_series(additions.pairs, thresholds.nodes, level)
     new_stamps = {digest: stamps[digest] for digest in additions.signatures}
     all_nights = pl.concat([additions.nights, series])
