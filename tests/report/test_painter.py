@@ -119,6 +119,11 @@ def test_signs_have_shapes_dashes_and_both_colours() -> None:
     assert "prefers-color-scheme: dark" in text and "var(--ink)" in text
 
 
+def test_a_line_of_many_points_has_few_marks() -> None:
+    points = tuple((1 + n, 5.0, None, None, 1) for n in range(50))
+    assert len(named(parsed(drawing(view(*points))), "dot")) == 11  # one is that of its sign
+
+
 def test_names_at_the_ends_are_apart_and_inside() -> None:
     point = (4, 5.0, None, None, 1)
     curves = tuple(Curve(f"name {n}", COLOUR, (point,)) for n in range(8))

@@ -342,7 +342,7 @@ def declared(environ: str, transport: str) -> dict[str, object]:
         *(
             (environ, declared(environ, transport), role)
             for environ in ("plain", "mpich50-udp")
-            for transport, role in (("UDP", UDP), ("UCX on TCP", TCP), ("InfiniBand", None))
+            for transport, role in [("UDP", UDP), ("TCP", TCP), ("UCX on TCP", TCP), ("IB", None)]
         ),
         *(("plain", toolchains, None) for toolchains in (None, [1], {"plain": None})),
         ("plain", declared("other", "UDP"), None),
