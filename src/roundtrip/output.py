@@ -372,7 +372,7 @@ MODEL_BY_COMMAND: Mapping[str, type[OutputObject]] = {
 
 
 def json_text(model: type[OutputObject], content: Mapping[str, Any]) -> str:
-    """ASCII, ``?`` for what UTF-8 lacks; ValidationError if `content` does not fit `model`."""
+    """JSON in ASCII, ``?`` for what UTF-8 lacks; ValidationError if `content` is no `model`."""
     plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     answer = model.model_validate_json(plain)
     return json.dumps(answer.model_dump(mode="json", by_alias=True), indent=1)

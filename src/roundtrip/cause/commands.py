@@ -91,7 +91,7 @@ class CommandLauncher:
         return str(json.loads(record.read_text()).get("why_not", ""))
 
     def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
-        """The result, or its reciprocal if higher is better; UserError for none in `limit_s`."""
+        """The result, or its reciprocal if higher is better; UserError for none in `limit_s` s."""
         version, folder = self._version_and_folder(arm)
         start = time.monotonic()
         command = f"{version.prepare} && {self.launch_command}"

@@ -164,7 +164,7 @@ class Table:
 
     @property
     def interval_and_unit_widths(self) -> tuple[float, ...]:
-        """By column the longest interval with unit, in widths of a digit: medians line up."""
+        """By column the width of the longest interval with unit, in digits: it lines medians up."""
         columns = zip(*self.rows, strict=True)
         return tuple(0.85 * max(len(cell.interval_and_unit) for cell in cells) for cells in columns)
 

@@ -32,7 +32,7 @@ CurvePoint = tuple[float, float, float | None, float | None, int | None]
 class Axis:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `ticks`: () for the painter's choice; `tick_labels`: texts in their place, such as dates.
+    `ticks`: () for the painter's choice; `tick_labels`: in place of their values, such as dates.
     """
 
     name: str

@@ -251,7 +251,7 @@ class FactChange:
 def changes_by_night(
     provenance: pl.DataFrame, nights: Sequence[str]
 ) -> dict[str, list[FactChange]]:
-    """What differs from the night before; nights without facts (imports) are skipped."""
+    """What differs from the night before; `nights`: by time; those without facts are skipped."""
     facts: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
     rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
     for night, subject, name, value in rows.iter_rows():

@@ -126,7 +126,7 @@ class AbsentNode:
 
 
 def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """The absent nodes of a night, by name; `PAIRS` of all nights.  UserError for a bad bundle."""
+    """The absent nodes of a night, by name; `pairs`: of all nights.  UserError for a bad bundle."""
     cases = bundle / manifest.table_file("cases")
     reader.require_decodable_tables([cases])
     columns = ["launch", "status", "reason", "hosts", "nodes_down"]

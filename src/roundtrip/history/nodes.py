@@ -164,7 +164,7 @@ def _latencies_and_bandwidths(excesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tail_measures(small: pl.DataFrame) -> pl.DataFrame:
-    """The log of each launch's tail over the usual one; launches of few messages are left out."""
+    """The log of each launch's tail (mean over median) over the usual one, but for few messages."""
     ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
     tails = small.group_by("launch", *_MEASURE_COLUMNS).agg(tail=ratio.log(), n=pl.col("n").sum())
     usual = pl.col("tail").median().over(*_MEASURE_COLUMNS)

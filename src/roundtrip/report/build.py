@@ -68,7 +68,8 @@ def max_launches_per_case(data: BundleData) -> int:
 
 
 def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
-    """Launches with which no claim is underpowered, if as many have values; None if none is."""
+    """Launches per case with which no claim is underpowered, if the same share of them has values;
+    None if none is now."""
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
         for verdict in verdicts

@@ -104,7 +104,8 @@ class SignTest:
 def judge_repetitions(
     tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
 ) -> list[Confirmation]:
-    """The rule of this module for series, their controls, if any, at a false discovery `level`."""
+    """Apply the rule of this module to series and their controls, if any, at a false discovery
+    `level`."""
     result = []
     for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
         if not test.launches:

@@ -45,7 +45,8 @@ def describe_effect(log_effect: float, measure: str) -> str:
 
 
 def effect_percent(log_effect: float, measure: str) -> float:
-    """Percent from the usual value, negative for a worse bandwidth; from a natural logarithm."""
+    """Percent from the usual value, below 0 for a worse bandwidth; `log_effect`: a natural
+    logarithm, above 0 if worse."""
     return 100 * math.expm1(-log_effect if measure == BANDWIDTH else log_effect)
 
 
@@ -77,7 +78,7 @@ def effect_interval_text(evidence: Evidence) -> str:
 
 
 def interval_includes_zero(evidence: Evidence) -> bool:
-    """Whether some launches saw no effect, most did; `q` still names the unit."""
+    """Whether it includes 0: some launches saw no effect, most did; `q` still names the unit."""
     return evidence.unit_effect.low is not None and evidence.unit_effect.low <= 0
 
 

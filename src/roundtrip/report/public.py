@@ -53,7 +53,8 @@ class DisclosedField:
 
 
 def disclosed_fields(folder: Path, public: Path) -> list[DisclosedField]:
-    """All fields of a revision or import; UserError for a file.  New: not in its site's newest."""
+    """All fields of a revision or import; new is what its site's newest in `public` lacks.
+    UserError for a file that cannot be read."""
     new_values = dict(_field_values(folder))
     facts, old_values = publish.read_unverified_manifest(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:

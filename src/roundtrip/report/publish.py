@@ -175,8 +175,9 @@ def publish(
                 print_line(f"{signature_state.sentence}: its report includes no earlier nights")
             elif not ledger.has_history(bundle_manifest):
                 notes = annotations_of_site(site.name)
-                history = bundle_manifest, reports, notes, print_line
-                copy_manifest = attach_past_nights(bundle_copy, *history)
+                copy_manifest = attach_past_nights(
+                    bundle_copy, bundle_manifest, reports, notes, print_line
+                )
                 if copy_manifest != bundle_manifest and not is_unsigned:
                     copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)
             write_revision(bundle_copy, draft, note)
@@ -190,7 +191,7 @@ def attach_past_nights(
     annotations: Sequence[Annotation],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Manifest:
-    """Attach the earlier nights; the new manifest.  `tell` gets a line for each night left out."""
+    """Attach the earlier nights; return the new manifest.  `tell` gets a line for each left out."""
     data = bundle_manifest.data
     # The bundle has the name that holds in its night.
     notes = [each for each in annotations if not each.renames(data["started"])]

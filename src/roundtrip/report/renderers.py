@@ -263,7 +263,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 def render_csv(table: Table) -> str:
-    """The table without formulas; interval, unit and verdict of single numbers have columns."""
+    """The table as CSV, without formulas; interval, unit and verdict of numbers have columns."""
     table_cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     columns: list[list[str]] = []
     for column, cells in zip(table.columns, table_cells, strict=True):

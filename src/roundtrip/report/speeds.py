@@ -63,14 +63,14 @@ def launch_speeds(data: BundleData, launches: Collection[str]) -> ValuesByLaunch
     return values
 
 
+#: The launch, a row of `BundleData.launches`, what was measured, and its value.
+_DerivedValue = tuple[Mapping[str, Any], SpeedPoint, LaunchValue]
+
+
 def headline_values(data: BundleData, study: Study) -> Iterator[_DerivedValue]:
     """The few values of the launches of `study` that represent a toolchain."""
     launches = data.study_launches(study.name)
     return _derive_values(data, study, launches, derivation.headline_speeds)
-
-
-#: The launch, a row of `BundleData.launches`, what was measured, and its value.
-_DerivedValue = tuple[Mapping[str, Any], SpeedPoint, LaunchValue]
 
 
 def _derive_values(

@@ -69,7 +69,8 @@ def build_section(
     sections: Sequence[AuditedSection],
     all_sections: Sequence[ReportSection],
 ) -> ReportSection:
-    """A row for each rule and section or study; `sections`: with facts, `all_sections`: so far."""
+    """A row for each rule and section or study it applies to; `sections` have facts for the audit,
+    `all_sections` are all of the report so far."""
     all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [
         (rule, list(_subject_outcomes(rule, all_subjects, campaign))) for rule in RULES

@@ -144,9 +144,10 @@ def series_plot(
     low, high = _axis_range(usual_values or all_values)
 
     def view(name: str, low: float, high: float) -> View:
-        y_scale = Axis(title, unit, low, high, is_log=False)
-        marks: dict[str, Any] = {"has_interval_bars": True, "events": events}
-        return View(name, x_scale, y_scale, curves, width=_FIGURE_WIDTH, **marks)
+        y = Axis(title, unit, low, high, is_log=False)
+        return View(
+            name, x_scale, y, curves, has_interval_bars=True, events=events, width=_FIGURE_WIDTH
+        )
 
     views = [view("Usual values", low, high)]
     if not all(low <= value <= high for value in all_values):
@@ -239,8 +240,9 @@ def _curves(
         for n, name in enumerate(names)
     ]
     for name, colour, shape in ((LEFT_OUT, _GREY, plot.SQUARE), (SPIKES, _AMBER, plot.CIRCLE)):
-        mark: dict[str, Any] = {"point_shape": shape, "point_radius": size + 1}
-        curves.append(Curve(name, colour, tuple(by_curve[name]), line_width=0, **mark))
+        odd = tuple(by_curve[name])
+        mark = Curve(name, colour, odd, line_width=0, point_shape=shape, point_radius=size + 1)
+        curves.append(mark)
     curves = [curve for curve in curves if curve.points]
     if drift := _drift_curve(series, verdicts, points):
         curves.append(drift)

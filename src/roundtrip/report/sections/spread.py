@@ -101,7 +101,7 @@ def _unique_or_null(column: str) -> pl.Expr:
 
 
 def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
-    """A study's rows of the metric whose values its unit can have, with these as column `shown`."""
+    """A study's rows of the metric in units that convert to its own, in which `shown` is."""
     value, unit = pl.col("value"), metric.unit
     is_of_time = unit is Unit.MB_S or unit in FACTOR_FROM_SECONDS
     raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]

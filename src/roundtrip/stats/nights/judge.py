@@ -178,7 +178,7 @@ def _steps_of_windows(windows: Sequence[FittedWindow], settings: NightSettings) 
             begin_margin = point if index else math.inf
             end_margin = window.series.nights - point if window is not windows[-1] else math.inf
             margin = min(begin_margin, end_margin)
-            size, half = (fit.step_sizes[number], half_widths[number])
+            size, half = fit.step_sizes[number], half_widths[number]
             step = Step(
                 int(window.row.night[point]),
                 math.exp(spread * size),

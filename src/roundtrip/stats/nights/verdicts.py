@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     WORSE_LAST_NIGHT = "worse last night", "bad"
     REGRESSED = "regressed", "bad"
     FLAPPING = "flapping", "bad", "flap", "bad nights recur more often than before"
-    DRIFTING = (*("drifting", "warn", "drift"), "they change slowly, so no step is claimed")
+    DRIFTING = "drifting", "warn", "drift", "they change slowly, so no step is claimed"
     RECOVERED = "recovered", "good"
     IMPROVED = "improved", "good"
     WANDERING = (

@@ -140,7 +140,7 @@ class Scores:
         return min(1.0, len(self._scores) * min(scores.p(residuals) for scores in self._scores))
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The least effect, a logarithm, that `count` launches find at level `p` with `power`."""
+        """The least effect, a logarithm, that `count` launches see at `p` with `power`, or None."""
         own_p = p / len(self._scores)
         effects = [scores.detectable_effect(count, own_p, power) for scores in self._scores]
         return min((effect for effect in effects if effect is not None), default=None)

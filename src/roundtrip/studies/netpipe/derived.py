@@ -147,8 +147,8 @@ def published_curve(variant: str) -> list[tuple[int, float]]:
 
 
 def published_rate(variant: str, size: int) -> float | None:
-    """MB/s of the published figure at `size`, interpolated log-log; None outside of its points, up
-    to a tenth above the last (1 MiB has the value of 1 000 000 bytes)."""
+    """MB/s of the published figure at `size`, interpolated log-log; None outside of its points, the
+    last of which holds up to a tenth above it (1 MiB has the value of 1 000 000 bytes)."""
     if not (curve := published_curve(variant)):
         return None
     sizes, rates = zip(*curve, strict=True)
