@@ -82,7 +82,7 @@ def test_the_first_night_has_a_report_and_no_history(empty: Path) -> None:
     page = page.parents[1] / "r2" / "report.html"
     (empty / "reports" / "smoke" / "odin" / "history.html").touch()
     assert printed()["next"] == f"open {page} in a browser"
-    (empty / "reports" / "smoke" / "odin" / "imported").mkdir()
+    (empty / "reports" / "smoke" / "odin" / "imported" / "d1").mkdir(parents=True)
     assert printed()["next"] == "roundtrip history odin"
 
 

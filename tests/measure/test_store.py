@@ -18,9 +18,12 @@ NAMES = re.compile(
     r"source\.json)(/|$)"
 )
 STORE_NAME = re.compile(r"store\.[A-Z_]+")
+#: What only a folder of a disk answers: a store of objects lists by its own functions.
+LISTING = re.compile(r"store\.[a-z_]+_folders?\(.*\)\.(is_dir|exists|glob|rglob|iterdir|mkdir)")
 #: What a file has in which any of them may be; parsing all files takes long.
 CANDIDATE = re.compile(
     r"""["'/](bundle|imported|report\.|summary\.|warnings\.|search\.|source\.)|/ store\.[A-Z]"""
+    r"|folders?\(.*\)\."
 )
 #: Other things of that name: the report of a session of ReFrame, an argument, a default.
 OTHERS = {
@@ -31,14 +34,17 @@ OTHERS = {
 
 
 def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and text of each name of the layout, and of each path that is joined with one."""
+    """Line and text of each name of the layout, of each path that is joined with one, and of each
+    question to the disk about a folder of the store."""
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if NAMES.search(node.value) and id(node) not in documentation:
                 yield node.lineno, node.value
-        elif isinstance(node, ast.BinOp) and STORE_NAME.fullmatch(ast.unparse(node.right)):
-            yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.BinOp | ast.Attribute):
+            joined = isinstance(node, ast.BinOp) and ast.unparse(node.right)
+            if STORE_NAME.fullmatch(joined or "") or LISTING.fullmatch(ast.unparse(node)):
+                yield node.lineno, ast.unparse(node)
 
 
 def test_no_other_module_knows_where_a_bundle_is() -> None:
@@ -56,7 +62,8 @@ def test_no_other_module_knows_where_a_bundle_is() -> None:
 
 def test_a_path_that_is_joined_by_hand_is_found() -> None:
     code = 'page = one / "report.html"; x = f"{night}/bundle"; y = night / store.FACTS_FILE'
-    assert len(list(uses(ast.parse(code)))) == 3
+    code += "; z = store.imports_folder(site).is_dir()"
+    assert len(list(uses(ast.parse(code)))) == 4
 
 
 @pytest.mark.parametrize(

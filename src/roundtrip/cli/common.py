@@ -184,7 +184,7 @@ def _suggest_command(site: str, unfinished: Path | None, page: Path | None) -> s
         return f"roundtrip run {campaign} --site {site} --resume"
     if page:
         has_history = any(  # several nights, or imported ones
-            len(store.night_folders(folder)) + store.imports_folder(folder).is_dir() > 1
+            len(store.night_folders(folder)) + bool(store.import_folders(folder)) > 1
             for folder in store.site_folders(paths.reports(), site=site)
         )
         return f"roundtrip history {site}" if has_history else f"open {page} in a browser"

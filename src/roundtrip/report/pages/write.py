@@ -61,7 +61,7 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
             links = filter(None, (store.page_link(path, site) for path in store.revisions(folder)))
             if revisions := tuple(links):
                 nights.append((folder.name, revisions))
-        if nights or store.imports_folder(site).is_dir():
+        if nights or store.import_folders(site):
             _, campaign, name = store.split_site_folder(site)
             yield CampaignSite(campaign, name, tuple(nights))
 
