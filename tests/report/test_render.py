@@ -153,6 +153,12 @@ def test_emulation_is_labelled(emulated: dict[str, Any] | None, label: str) -> N
     assert labels.launch_label(facts, True) == (f"{label}; SIMULATED" if label else "SIMULATED")
 
 
+def test_the_page_has_both_themes_paper_and_phones(hostile: Any) -> None:
+    page = renderers.render_html(hostile)
+    for query in ("prefers-color-scheme: dark", "@media print", "max-width: 700px"):
+        assert query in page
+
+
 def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
     axis = Axis("Time", Unit.US, 0, 2, False)
     curve = Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),))
