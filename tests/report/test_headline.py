@@ -122,6 +122,20 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     assert names == ["Time, in one node at 8 B", "Time at 8 B (more ranks than processors)"]
 
 
+def test_values_of_more_ranks_than_processors_are_last(
+    read: data.BundleData, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_launch = pl.col("launch") == launches["launch"][0]
+    placements = pl.when(first_launch).then(pl.lit("oversubscribed")).otherwise(pl.lit("one-per"))
+    parameters = pl.concat_list(pl.struct(name=pl.lit("placement"), value=placements))
+    changed = launches.with_columns(parameters=parameters)
+    monkeypatch.setattr(type(read), "study_launches", lambda self, study: changed)
+    show(monkeypatch, speeds(launches, 2))
+    rows = headline._values_by_row(read, NETPIPE)
+    labels_in_order = [row.label for row in rows]
+    assert labels_in_order == ["", "", *[labels.OVERSUBSCRIBED_NOTE] * 2]
+
+
 def test_a_number_without_unit_prints_none() -> None:
     ratio = median_quantity([LaunchValue(1.5, "")], "ratio", 0.95)
     assert isinstance(ratio, Quantity) and not ratio.prints_unit

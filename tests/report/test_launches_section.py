@@ -20,7 +20,7 @@ from roundtrip.content.blocks import (
     plain_text,
 )
 from roundtrip.content.data import BundleData
-from roundtrip.report.sections import launches
+from roundtrip.report.sections import launches, spread
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
@@ -87,6 +87,20 @@ def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> Non
     disturbance = {"clock_rate": [1.0, 1.0], "clock_rate_error": [0.0, 1e-5], **facts}
     changes = {"hosts": list(hosts), "placement": placement, "disturbance": disturbance}
     edit(tree.launch_folder(number, ENVIRON) / "run.json", **changes, nodes=None)
+
+
+def test_the_largest_change_of_a_median_without_disturbed_launches() -> None:
+    columns = {name: "" for name in spread.SPREAD_KEY_COLUMNS}
+    rows = [
+        {"number": number, **columns, "median": value, "disturbed": is_disturbed}
+        for number, values in enumerate(([1.0, 1.0, 9.0], [1.0, 1.2], [9.0]))
+        for value, is_disturbed in zip(values, (False, False, True)[-len(values) :], strict=True)
+    ]
+    text = launches._describe_median_changes(pl.DataFrame(rows)).replace("\xa0", " ")
+    assert text == (
+        "1 median rests on disturbed launches alone; without disturbed launches no median would "
+        "change by more than 9.1 %."
+    )
 
 
 def test_a_node_with_a_fast_clock_is_named(make_tree: Maker) -> None:

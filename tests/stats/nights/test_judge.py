@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -172,6 +173,15 @@ def test_steps_in_windows_of_nights_and_near_their_ends_are_found_once(begins: l
     for begin in begins:
         logs[:, begin:] += 0.05
     assert step_nights(logs) == [[pytest.approx(begin, abs=1) for begin in begins]] * 5
+
+
+def test_a_step_that_two_windows_place_differently_is_one() -> None:
+    """Noise of a third of the step: each window finds it a few nights off."""
+    logs = quiet(40, MAX_NIGHTS + 300, seed=11)
+    logs[:, 400:] += 3 * SD
+    nights = step_nights(logs)
+    assert sum(map(len, nights)) >= 38
+    assert all(b - a >= SETTINGS.incident_nights for row in nights for a, b in pairwise(row))
 
 
 def test_a_coarse_clock_is_no_change() -> None:
