@@ -90,7 +90,7 @@ def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> Non
 
 
 def test_the_largest_change_of_a_median_without_disturbed_launches() -> None:
-    columns = {name: "" for name in spread.SPREAD_KEY_COLUMNS}
+    columns = dict.fromkeys(spread.SPREAD_KEY_COLUMNS, "")
     rows = [
         {"number": number, **columns, "median": value, "disturbed": is_disturbed}
         for number, values in enumerate(([1.0, 1.0, 9.0], [1.0, 1.2], [9.0]))
